@@ -1,0 +1,30 @@
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+
+.PHONY: demo test bench-synthetic bench-parts bench-speed clean
+
+demo: $(VENV)/installed
+	$(PYTHON) -m lspin.demo
+
+test: $(VENV)/installed-test
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(PYTHON) -m pytest -n 2
+
+bench-%: $(VENV)/installed-test
+	$(PYTHON) -m benchmarks.experiments.$*
+
+$(VENV)/bin/python:
+	python3 -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml | $(VENV)/bin/python
+	$(PYTHON) -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/installed-test: pyproject.toml | $(VENV)/bin/python
+	$(PYTHON) -m pip install --quiet --editable .[test,bench]
+	touch $@ $(VENV)/installed
+
+clean:
+	rm -rf $(VENV)
