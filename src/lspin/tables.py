@@ -1,0 +1,459 @@
+"""Tables as people have them become checked arrays of numbers: names, levels, missing values, scales, weights."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import _check_sample_weight
+
+Levels = dict[int, tuple[Hashable, ...]]
+
+LARGEST_DEVIATION = 1e6  # standardised values are cut off here, so that no overflow follows
+
+
+class Table(NamedTuple):
+    """Numbers of a table before they are standardised."""
+
+    values: Any  # (n, n_inputs), float64, dense or CSR; 0 where missing
+    missing: np.ndarray | None  # (n, n_features), bool
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the columns of a table become the inputs of the networks."""
+
+    n_columns: int  # of the user's table
+    features: np.ndarray  # (n_features,), positions of the columns that vary
+    owners: np.ndarray  # (n_inputs,), which of the features an input belongs to
+    center: np.ndarray  # (n_inputs,)
+    scale: np.ndarray  # (n_inputs,), infinite where an input does not vary
+    levels: Levels  # of the categorical columns, by their position
+    sees_missing: bool  # whether the gating network is told which values are missing
+
+    @property
+    def n_features(self) -> int:
+        """Number of gates."""
+        return len(self.features)
+
+    @property
+    def n_context(self) -> int:
+        """Number of inputs of the gating network."""
+        return len(self.owners) + self.sees_missing * self.n_features
+
+    @property
+    def shared_owners(self) -> np.ndarray | None:
+        """The owners where some gate serves several inputs, else nothing."""
+        return None if len(self.owners) == self.n_features else self.owners
+
+
+class Rows(NamedTuple):
+    """A table with its targets and weights, no two rows alike, in an order that the data alone decide."""
+
+    table: Table
+    target: np.ndarray
+    weight: np.ndarray
+    source: np.ndarray  # row of the user's table that stands for each row
+
+
+# Reading -----------------------------------------------------------------------------------------------------
+
+
+def read_table(X: Any, levels: Levels | None = None) -> tuple[Table, Levels]:
+    """Numbers of a frame, an array or a sparse matrix, and the levels of its categorical columns.
+
+    Parameters
+    ----------
+    X
+        A pandas or polars frame, a two-dimensional array of floats or a CSR matrix of floats.
+    levels
+        What :func:`read_table` returned for the table the model was fitted on; without it, the levels that
+        occur are learned. A value that is not among the levels counts as missing.
+
+    """
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return _read_frame(frame, levels)
+    if sp.issparse(X):
+        return _read_sparse(X), {}
+    return _split_missing(X), {}
+
+
+def _read_frame(frame: nw.DataFrame, levels: Levels | None) -> tuple[Table, Levels]:
+    n_rows, n_columns = frame.shape
+    if n_rows == 0 or n_columns == 0:
+        raise ValueError(
+            f"Found array with {n_rows} sample(s) and {n_columns} feature(s) "
+            f"(shape=({n_rows}, {n_columns})) while a minimum of 1 is required."
+        )
+    blocks: list[np.ndarray] = []
+    known: Levels = {}
+    missing = np.zeros((n_rows, n_columns), bool)
+    for position, name in enumerate(frame.columns):
+        column = frame[name]
+        if (levels is not None and position in levels) or (levels is None and _is_categorical(column)):
+            entries = column.to_list()
+            known[position] = levels[position] if levels is not None else _find_levels(entries)
+            block, missing[:, position] = _one_hot(entries, known[position])
+        else:
+            block = _read_numbers(column, name)
+            missing[:, position] = np.isnan(block[:, 0])
+        blocks.append(block)
+    values = np.hstack(blocks)
+    _refuse_infinity(values, [n for n, b in zip(frame.columns, blocks, strict=True) for _ in range(b.shape[1])])
+    return Table(np.where(np.isnan(values), 0.0, values), missing if missing.any() else None), known
+
+
+def _is_categorical(column: nw.Series) -> bool:
+    return column.dtype in (nw.Categorical, nw.Enum)
+
+
+def _find_levels(entries: list[Any]) -> tuple[Hashable, ...]:
+    present = {_level(entry) for entry in entries if not _is_missing(entry)}
+    return tuple(sorted(present, key=lambda level: (type(level).__name__, level)))
+
+
+def _one_hot(entries: list[Any], levels: tuple[Hashable, ...]) -> tuple[np.ndarray, np.ndarray]:
+    places = {level: place for place, level in enumerate(levels)}
+    codes = np.array([-1 if _is_missing(entry) else places.get(_level(entry), -1) for entry in entries])
+    return (codes[:, None] == np.arange(len(levels))).astype(np.float64), codes < 0
+
+
+def _is_missing(entry: Any) -> bool:
+    return entry is None or entry != entry
+
+
+def _level(entry: Any) -> Hashable:
+    """A level as something a saved file can hold."""
+    if isinstance(entry, np.generic):
+        entry = entry.item()
+    return entry if isinstance(entry, str | int | float) else str(entry)
+
+
+def _read_numbers(column: nw.Series, name: str) -> np.ndarray:
+    if column.dtype == nw.Object:
+        column = _numbers_of_objects(column, name)
+    if column.dtype == nw.String:
+        examples = ", ".join(repr(entry) for entry in column.drop_nulls().unique().to_list()[:3])
+        raise ValueError(
+            f"column {name!r} holds text ({examples}); make it categorical "
+            f"(X[{name!r}] = X[{name!r}].astype('category')) or turn it into numbers"
+        )
+    if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+        raise ValueError(
+            f"column {name!r} is of type {column.dtype}, which is neither a number, a boolean nor a category; "
+            "turn it into a number (for dates: days since some day)"
+        )
+    return np.asarray(column.cast(nw.Float64).to_numpy(), np.float64)[:, None]
+
+
+def _numbers_of_objects(column: nw.Series, name: str) -> nw.Series:
+    entries = [None if _is_missing(entry) else entry for entry in column.to_list()]
+    if all(entry is None or isinstance(entry, int | float | np.number | np.bool_) for entry in entries):
+        numbers = [np.nan if entry is None else float(entry) for entry in entries]
+        return nw.new_series(name, numbers, nw.Float64, backend=column.implementation)
+    return nw.new_series(name, [None if e is None else str(e) for e in entries], nw.String, backend="pandas")
+
+
+def _split_missing(values: np.ndarray) -> Table:
+    _refuse_infinity(values, None)
+    missing = np.isnan(values)
+    if not missing.any():
+        return Table(values, None)
+    return Table(np.where(missing, 0.0, values), missing)
+
+
+def _read_sparse(matrix: sp.csr_array) -> Table:
+    matrix = sp.csr_array(matrix, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    holes = np.isnan(matrix.data)
+    if np.isinf(matrix.data).any():
+        row, column = _entry_of(matrix, int(np.flatnonzero(np.isinf(matrix.data))[0]))
+        raise ValueError(f"Input X contains infinity in column {column} (row {row})")
+    if not holes.any():
+        return Table(matrix, None)
+    missing = np.zeros(matrix.shape, bool)
+    for place in np.flatnonzero(holes):
+        missing[_entry_of(matrix, int(place))] = True
+    matrix.data[holes] = 0.0
+    matrix.eliminate_zeros()
+    return Table(matrix, missing)
+
+
+def _entry_of(matrix: sp.csr_array, place: int) -> tuple[int, int]:
+    return int(np.searchsorted(matrix.indptr, place, side="right")) - 1, int(matrix.indices[place])
+
+
+def _refuse_infinity(values: np.ndarray, names: list[str] | None) -> None:
+    if np.isfinite(values.sum()) or not np.isinf(values).any():
+        return
+    row, column = np.argwhere(np.isinf(values))[0]
+    name = int(column) if names is None else names[column]
+    raise ValueError(
+        f"Input X contains infinity in column {name!r} (row {row}); if it stands for an unknown value, "
+        "make it missing (NaN)"
+    )
+
+
+def refuse_duplicate_names(X: Any) -> None:
+    """Raise an error if two columns of a frame share a name."""
+    names = list(getattr(X, "columns", []))
+    seen: set[Hashable] = set()
+    twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+    if twice:
+        raise ValueError(f"column name {twice[0]!r} occurs {names.count(twice[0])} times; names must be unique")
+
+
+# Targets and weights -----------------------------------------------------------------------------------------
+
+
+def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Classes in sorted order, and each row's class as its place among them."""
+    y = column_or_1d(y, warn=True)
+    _refuse_gaps(y)
+    kind = type_of_target(y, input_name="y")
+    if kind not in ("binary", "multiclass"):
+        example = next((v for v in np.ravel(y) if isinstance(v, float | np.floating) and v % 1), y[0])
+        raise ValueError(
+            f"Unknown label type: {kind}. The target holds values such as {example!r}; "
+            "for a continuous target use LSPINRegressor"
+        )
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) == 1:
+        raise ValueError(
+            f"the target holds one class only ({classes[0]!r}, in all {len(y)} rows): "
+            "a classifier needs rows of at least two classes"
+        )
+    if len(classes) == len(y) > 2:
+        raise ValueError(
+            f"the target holds {len(classes)} classes in {len(y)} rows, so no class occurs twice; "
+            "is it an identifier?"
+        )
+    return classes, codes
+
+
+def read_response(y: Any) -> np.ndarray:
+    """A continuous target as floats."""
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind in "OUS":
+        try:
+            y = y.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"the target holds {y[0]!r}, which is no number; for classes use LSPINClassifier"
+            ) from error
+    y = y.astype(np.float64)
+    _refuse_gaps(y)
+    if len(y) > 1 and np.ptp(y) == 0:
+        raise ValueError(f"the target is constant ({y[0]:g} in all {len(y)} rows): there is nothing to learn")
+    return y
+
+
+def _refuse_gaps(y: np.ndarray) -> None:
+    if y.dtype.kind == "f":
+        for kind, found in (("NaN", np.isnan(y)), ("infinity", np.isinf(y))):
+            if found.any():
+                limit = " or a value too large for dtype('float64')." if kind == "infinity" else ""
+                raise ValueError(
+                    f"Input y contains {kind}{limit} ({found.sum()} of {len(y)} rows, "
+                    f"the first is row {np.flatnonzero(found)[0]})"
+                )
+    elif y.dtype.kind == "O":
+        gaps = [row for row, entry in enumerate(y) if _is_missing(entry)]
+        if gaps:
+            raise ValueError(f"Input y contains NaN ({len(gaps)} of {len(y)} rows, the first is row {gaps[0]})")
+
+
+def read_weights(sample_weight: Any, X: Any) -> np.ndarray:
+    """Weights of the rows, none negative and not all 0."""
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=False)
+    if (weights < 0).any():
+        row = int(np.flatnonzero(weights < 0)[0])
+        raise ValueError(f"sample_weight is negative in row {row} ({weights[row]:g}): Negative values in data")
+    if not weights.any():
+        raise ValueError(f"all {len(weights)} sample weights are zero, so there is no row to learn from")
+    return weights
+
+
+# Merging equal rows ------------------------------------------------------------------------------------------
+
+
+def merge_rows(table: Table, target: np.ndarray, weight: np.ndarray) -> Rows:
+    """One row for all rows that are equal in every column and in the target, with the sum of their weights.
+
+    Notes
+    -----
+    The rows come out ordered by a hash of their content. So a row given twice and a row of double weight
+    are the same thing to all that follows, and so are two tables that differ in the order of their rows.
+
+    """
+    hashes = _hash_rows(table) + _mix(_bits(target.astype(np.float64)) ^ np.uint64(0xD1B54A32D192ED03))
+    order = np.argsort(hashes, kind="stable")
+    follows_equal = np.zeros(len(order), bool)
+    candidates = np.flatnonzero(np.diff(hashes[order]) == 0) + 1
+    follows_equal[candidates] = _rows_equal(table, target, order[candidates - 1], order[candidates])
+    starts = np.flatnonzero(~follows_equal)
+    kept = order[starts]
+    return Rows(
+        take_table(table, kept), target[kept], np.add.reduceat(weight[order].astype(np.float64), starts), kept
+    )
+
+
+def take_table(table: Table, rows: np.ndarray | slice) -> Table:
+    """Some rows of a table."""
+    return Table(table.values[rows], None if table.missing is None else table.missing[rows])
+
+
+def take_rows(rows: Rows, which: np.ndarray) -> Rows:
+    """Some of the rows."""
+    return Rows(take_table(rows.table, which), rows.target[which], rows.weight[which], rows.source[which])
+
+
+def _hash_rows(table: Table) -> np.ndarray:
+    values = table.values
+    salts = _mix(np.arange(values.shape[1], dtype=np.uint64))
+    if sp.issparse(values):
+        entries = _mix(_bits(values.data) ^ salts[values.indices])
+        running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64)])
+        hashes = running[values.indptr[1:]] - running[values.indptr[:-1]]
+    else:
+        hashes = np.zeros(len(values), np.uint64)
+        for column, salt in enumerate(salts):
+            hashes += _mix(_bits(values[:, column]) ^ salt)
+    if table.missing is not None:
+        hashes += table.missing.astype(np.uint64) @ _mix(salts[: table.missing.shape[1]] + np.uint64(1))
+    return hashes
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    return (np.ascontiguousarray(values) + 0.0).view(np.uint64)  # adding 0 makes -0 and 0 one number
+
+
+def _mix(bits: np.ndarray) -> np.ndarray:
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+def _rows_equal(table: Table, target: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    a, b = take_table(table, first), take_table(table, second)
+    difference = a.values != b.values
+    equal = np.asarray(difference.sum(axis=1)).ravel() == 0
+    if a.missing is not None and b.missing is not None:
+        equal &= (a.missing == b.missing).all(axis=1)
+    return equal & (target[first] == target[second])
+
+
+# Standardising -----------------------------------------------------------------------------------------------
+
+
+def learn_encoding(rows: Rows, levels: Levels, n_columns: int, features: np.ndarray | None = None) -> Encoding:
+    """Centers and scales of all inputs, learned from these rows, and which columns vary at all.
+
+    Parameters
+    ----------
+    rows, levels
+        From :func:`merge_rows` and :func:`read_table`.
+    n_columns
+        Number of columns of the user's table.
+    features
+        The columns to keep; without it, those that vary in these rows.
+
+    """
+    column_of = columns_of_inputs(n_columns, levels)
+    center, scale = _moments(rows, column_of)
+    for column in levels:
+        # One scale for a categorical column, so that all its levels together vary by 1.
+        inside = column_of == column
+        spread = np.sqrt(np.where(np.isfinite(scale[inside]), scale[inside] ** 2, 0.0).sum())
+        scale[inside] = spread if spread > 0 else np.inf
+    if features is None:
+        features = np.unique(column_of[np.isfinite(scale)])
+    if len(features) == 0:
+        raise ValueError(
+            f"all {n_columns} columns are constant over the {len(rows.target)} distinct rows: "
+            "there is nothing to learn from"
+        )
+    kept = np.isin(column_of, features)
+    return Encoding(
+        n_columns=n_columns,
+        features=features,
+        owners=np.searchsorted(features, column_of[kept]),
+        center=center[kept],
+        scale=scale[kept],
+        levels=levels,
+        sees_missing=rows.table.missing is not None,
+    )
+
+
+def encode(table: Table, encoding: Encoding) -> tuple[np.ndarray, np.ndarray | None]:
+    """Standardised inputs and, where any value is missing, which ones: both only for the columns that vary."""
+    values, missing = table
+    if missing is not None:
+        missing = missing[:, encoding.features]
+    if sp.issparse(values):
+        values = values.toarray()
+    standard = (_keep_varying(values, encoding) - encoding.center) / encoding.scale
+    if missing is not None:
+        standard[missing[:, encoding.owners]] = 0.0
+    return np.clip(standard, -LARGEST_DEVIATION, LARGEST_DEVIATION, out=standard), missing
+
+
+def scale_sparse(values: sp.csr_array, encoding: Encoding) -> sp.csr_array:
+    """Inputs of a sparse table: scaled, not centred."""
+    return sp.csr_array(_keep_varying(values, encoding) @ sp.diags_array(1 / encoding.scale))
+
+
+def gating_context(inputs: np.ndarray, missing: np.ndarray | None, encoding: Encoding) -> np.ndarray:
+    """What the gating network sees: the inputs and, if some were missing in training, which are missing."""
+    if not encoding.sees_missing:
+        return inputs
+    flags = np.zeros((len(inputs), encoding.n_features)) if missing is None else missing
+    return np.hstack([inputs, flags])
+
+
+def _keep_varying(values: Any, encoding: Encoding) -> Any:
+    if encoding.n_features == encoding.n_columns:
+        return values
+    column_of = columns_of_inputs(encoding.n_columns, encoding.levels)
+    return values[:, np.flatnonzero(np.isin(column_of, encoding.features))]
+
+
+def columns_of_inputs(n_columns: int, levels: Levels) -> np.ndarray:
+    """The column that each input comes from."""
+    return np.repeat(np.arange(n_columns), [len(levels.get(column, (0,))) for column in range(n_columns)])
+
+
+def _moments(rows: Rows, column_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted mean and standard deviation of each input; a scale is infinite where nothing varies."""
+    values, missing = rows.table
+    if sp.issparse(values):
+        return _sparse_moments(values, rows.weight)
+    # Numbers near the largest float would overflow when squared.
+    largest = np.abs(values).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)
+    scaled = values / unit
+    weight = rows.weight[:, None]
+    if missing is not None:
+        weight = np.where(missing[:, column_of], 0.0, weight)
+    total = np.broadcast_to(weight, scaled.shape).sum(axis=0)
+    total = np.where(total > 0, total, 1.0)
+    mean = (weight * scaled).sum(axis=0) / total
+    spread = np.sqrt((weight * (scaled - mean) ** 2).sum(axis=0) / total)
+    # Below a few units in the last place, what varies is rounding.
+    return mean * unit, np.where(spread > 1e-14, spread * unit, np.inf)
+
+
+def _sparse_moments(values: sp.csr_array, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Scales only: a sparse table is not centred, for its zeros must stay zeros."""
+    shares = weight / weight.sum()
+    largest = np.maximum(np.abs(values).max(axis=0).toarray().ravel(), np.finfo(float).tiny)
+    scaled = values @ sp.diags_array(1 / largest)
+    mean = shares @ scaled
+    spread = np.sqrt(np.maximum(shares @ scaled.power(2) - mean**2, 0.0))
+    return np.zeros(values.shape[1]), np.where(spread > 1e-7, spread * largest, np.inf)
