@@ -1,0 +1,103 @@
+"""From a problem to fitted members: choose the sparsity as asked, then train every member with it."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from lspin.fitting import Fit, Problem, Task
+from lspin.path import (
+    N_PRICES,
+    N_WAVES,
+    WAVE,
+    Candidate,
+    Choice,
+    Split,
+    choose_price,
+    find_price,
+    run_tasks,
+    split_rows,
+)
+from lspin.progress import Progress
+from lspin.tables import Rows
+
+
+class Plan(NamedTuple):
+    """What the user asks for."""
+
+    sparsity: float | None  # None: to be chosen
+    n_features: int | None
+    validation_fraction: float
+    n_members: int
+    bootstrap: bool
+    n_jobs: int | None
+    shows_progress: bool
+
+
+class Solution(NamedTuple):
+    """Fitted members and how the sparsity was chosen."""
+
+    sparsity: float
+    path: list[Candidate]
+    fits: list[Fit]
+    interrupted: bool
+
+
+def solve(problem: Problem, valid: Rows | None, plan: Plan, rng: np.random.RandomState) -> Solution:
+    """Fit as planned; ``valid`` are rows the user gave to judge by.
+
+    Interrupted from the keyboard, it returns the members there are by then.
+    """
+    split_seed, *seeds = (int(seed) for seed in rng.randint(2**31 - 1, size=1 + plan.n_members))
+    splits = _splits(problem, valid, plan, split_seed)
+    problem = replace(problem, n_valid=max((len(split.valid.target) for split in splits), default=0))
+    with Progress(_count_fits(plan, len(splits)), shown=plan.shows_progress) as progress:
+        choice = _choose(problem, splits, plan, seeds[0], progress)
+        ready = choice.fits[:1] if _may_serve(plan, choice, valid) else []
+        if choice.interrupted:
+            return Solution(choice.sparsity, choice.path, ready, True)
+        tasks = [_member_task(problem, splits, valid, plan, choice.sparsity, seed) for seed in seeds]
+        fits, interrupted = run_tasks(problem, tasks[len(ready) :], plan.n_jobs, progress)
+    return Solution(choice.sparsity, choice.path, ready + fits, interrupted)
+
+
+def _splits(problem: Problem, valid: Rows | None, plan: Plan, seed: int) -> list[Split]:
+    if valid is not None:
+        return [Split(np.arange(len(problem.rows.target)), valid)]
+    return split_rows(problem.rows, problem.loss, plan.validation_fraction, np.random.default_rng(seed))
+
+
+def _count_fits(plan: Plan, n_splits: int) -> int:
+    if plan.n_features is not None:
+        return WAVE * N_WAVES + plan.n_members - 1
+    return plan.n_members + (N_PRICES * n_splits if plan.sparsity is None else 0)
+
+
+def _choose(problem: Problem, splits: list[Split], plan: Plan, seed: int, progress: Progress) -> Choice:
+    if plan.n_features is not None:
+        everything = np.arange(len(problem.rows.target))
+        task = Task(everything, problem.rows.weight, None, 0.0, seed)
+        return find_price(problem, plan.n_features, task, n_jobs=plan.n_jobs, progress=progress)
+    if plan.sparsity is not None:
+        return Choice(plan.sparsity, [], [], False)
+    return choose_price(problem, splits, seed=seed, n_jobs=plan.n_jobs, progress=progress)
+
+
+def _may_serve(plan: Plan, choice: Choice, valid: Rows | None) -> bool:
+    """Whether a model of the search is a member as it is: it saw all the rows, or there is no time left."""
+    saw_all_rows = plan.n_features is not None or valid is not None
+    return choice.interrupted or (saw_all_rows and not plan.bootstrap)
+
+
+def _member_task(
+    problem: Problem, splits: list[Split], valid: Rows | None, plan: Plan, sparsity: float, seed: int
+) -> Task:
+    which = np.arange(len(problem.rows.target))
+    if valid is None and np.isfinite(problem.patience) and splits:
+        which, valid = splits[0]
+    weight = problem.rows.weight[which]
+    if plan.bootstrap:
+        total = max(round(weight.sum()), 1)
+        counts = np.random.default_rng(seed).multinomial(total, weight / weight.sum())
+        which, weight = which[counts > 0], counts[counts > 0].astype(np.float64)
+    return Task(which, weight, valid, sparsity, seed)

@@ -1,0 +1,203 @@
+"""Saving and loading a fitted model: one file of arrays and JSON, from which no code can run.
+
+The file is a zip archive without compression: ``model.json``, and one ``.npy`` an array. Nothing in it is pickled.
+"""
+
+import io
+import json
+import os
+import zipfile
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from lspin.inference import Member
+from lspin.model import Networks
+from lspin.networks import Layer, Layers
+from lspin.tables import Encoding
+
+FORMAT = "lspin model"
+FORMAT_VERSION = 1
+LARGEST_JSON = 2**28
+
+
+class SavedModel(NamedTuple):
+    """What a file holds."""
+
+    kind: str  # name of the estimator's class
+    version: str  # of the package that wrote it
+    parameters: dict[str, Any]
+    attributes: dict[str, Any]  # learned values: JSON values or arrays
+    members: list[Member]
+
+
+def write_model(path: str | os.PathLike, model: SavedModel) -> None:
+    """Write the model to a file, whole or not at all."""
+    arrays: dict[str, np.ndarray] = {}
+    content = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "kind": model.kind,
+        "version": model.version,
+        "parameters": model.parameters,
+        "attributes": {name: _store(arrays, f"attributes/{name}", v) for name, v in model.attributes.items()},
+        "members": [_store_member(arrays, f"members/{i}", m) for i, m in enumerate(model.members)],
+    }
+    path = Path(path)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr("model.json", json.dumps(content, allow_nan=False))
+            for name, array in arrays.items():
+                buffer = io.BytesIO()
+                np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
+                archive.writestr(f"{name}.npy", buffer.getvalue())
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def read_model(path: str | os.PathLike) -> SavedModel:
+    """Read what :func:`write_model` wrote, or raise a ``ValueError`` that says what is wrong with the file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _read_archive(archive)
+    except (zipfile.BadZipFile, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is no saved lspin model, or it is damaged: {error}") from error
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
+        raise ValueError(f"{path} cannot be loaded: {error}") from error
+
+
+def _read_archive(archive: zipfile.ZipFile) -> SavedModel:
+    for entry in archive.infolist():
+        # Stored entries are no larger than the file itself, so no small file can fill the memory.
+        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
+            raise ValueError(f"{entry.filename} is compressed, which lspin never does")
+    if archive.getinfo("model.json").file_size > LARGEST_JSON:
+        raise ValueError("its description is too large")
+    content = json.loads(archive.read("model.json"))
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError("it is no saved lspin model")
+    if content["format_version"] > FORMAT_VERSION:
+        raise ValueError(
+            f"it was written by lspin {content['version']} in format {content['format_version']}, and this "
+            f"version reads formats up to {FORMAT_VERSION}: install a newer lspin"
+        )
+    arrays = _Arrays(archive)
+    return SavedModel(
+        content["kind"],
+        content["version"],
+        content["parameters"],
+        {name: arrays.restore(value) for name, value in content["attributes"].items()},
+        [_restore_member(arrays, member) for member in content["members"]],
+    )
+
+
+class _Arrays:
+    """The arrays of an open file, read when asked for."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+
+    def restore(self, value: Any) -> Any:
+        """A learned value, as :func:`_store` described it."""
+        if not isinstance(value, dict):
+            return value
+        if "array" in value:
+            return self.read(value["array"])
+        if "names" in value:
+            return np.array([str(name) for name in value["names"]], dtype=object)
+        return pd.DataFrame({name: self.restore(column) for name, column in value["frame"].items()})
+
+    def read(self, name: str, shape: tuple[int, ...] | None = None, kind: str = "biufU") -> np.ndarray:
+        content = self._archive.read(f"{name}.npy")  # checks the entry's checksum
+        buffer = io.BytesIO(content)
+        version = np.lib.format.read_magic(buffer)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        declared, _, dtype = header(buffer)
+        if dtype.hasobject or dtype.kind not in kind:
+            raise ValueError(f"array {name} holds {dtype}")
+        if buffer.tell() + int(np.prod(declared, dtype=object)) * dtype.itemsize != len(content):
+            raise ValueError(f"array {name} claims the shape {declared}, for which it has the wrong size")
+        if shape is not None and declared != shape:
+            raise ValueError(f"array {name} has the shape {declared} where {shape} is needed")
+        buffer.seek(0)
+        return np.lib.format.read_array(buffer, allow_pickle=False)
+
+
+def _store(arrays: dict[str, np.ndarray], name: str, value: Any) -> Any:
+    """A learned value as JSON: arrays by their name, frames by their columns, names as they are."""
+    if isinstance(value, pd.DataFrame):
+        return {"frame": {c: _store(arrays, f"{name}/{c}", value[c].to_numpy()) for c in value.columns}}
+    if isinstance(value, np.generic):
+        return value.item()
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype == object:
+        if not all(isinstance(entry, str) for entry in value):
+            raise TypeError(f"{name} holds {value[0]!r} among others: only numbers and text can be saved")
+        return {"names": list(value)}
+    arrays[name] = value
+    return {"array": name}
+
+
+def _store_member(arrays: dict[str, np.ndarray], name: str, member: Member) -> dict[str, Any]:
+    encoding = member.encoding
+    for field in ("features", "owners", "center", "scale"):
+        arrays[f"{name}/{field}"] = getattr(encoding, field)
+    for network, layers in member.networks._asdict().items():
+        for place, layer in enumerate(layers):
+            arrays[f"{name}/{network}/{place}/weights"] = layer.weights
+            arrays[f"{name}/{network}/{place}/bias"] = layer.bias
+    return {
+        "arrays": name,
+        "n_columns": encoding.n_columns,
+        "sees_missing": encoding.sees_missing,
+        "levels": [[column, list(levels)] for column, levels in encoding.levels.items()],
+        "sizes": {
+            network: [len(layers[0].weights), *(len(layer.bias) for layer in layers)]
+            for network, layers in member.networks._asdict().items()
+        },
+    }
+
+
+def _restore_member(arrays: _Arrays, stored: dict[str, Any]) -> Member:
+    name = stored["arrays"]
+    features = arrays.read(f"{name}/features", kind="i")
+    owners = arrays.read(f"{name}/owners", kind="i")
+    n_inputs = (len(owners),)
+    encoding = Encoding(
+        n_columns=stored["n_columns"],
+        features=features,
+        owners=owners,
+        center=arrays.read(f"{name}/center", n_inputs, "f"),
+        scale=arrays.read(f"{name}/scale", n_inputs, "f"),
+        levels={column: tuple(levels) for column, levels in stored["levels"]},
+        sees_missing=stored["sees_missing"],
+    )
+    if features.min(initial=0) < 0 or features.max(initial=0) >= encoding.n_columns:
+        raise ValueError(f"its features lie outside its {encoding.n_columns} columns")
+    if owners.min(initial=0) < 0 or owners.max(initial=0) >= len(features):
+        raise ValueError(f"its inputs belong to more than its {len(features)} features")
+    sizes = stored["sizes"]
+    if sizes["gating"][0] != encoding.n_context or sizes["gating"][-1] != encoding.n_features:
+        raise ValueError("its gating network does not fit its columns")
+    if sizes["prediction"][0] != len(owners):
+        raise ValueError("its prediction network does not fit its columns")
+    return Member(
+        encoding,
+        Networks(*(_restore_layers(arrays, f"{name}/{network}", sizes[network]) for network in Networks._fields)),
+    )
+
+
+def _restore_layers(arrays: _Arrays, name: str, sizes: list[int]) -> Layers:
+    return tuple(
+        Layer(
+            arrays.read(f"{name}/{place}/weights", (n_inputs, n_outputs), "f"),
+            arrays.read(f"{name}/{place}/bias", (n_outputs,), "f"),
+        )
+        for place, (n_inputs, n_outputs) in enumerate(pairwise(sizes))
+    )
