@@ -208,7 +208,7 @@ class _LSPIN(TransformerMixin, BaseEstimator):
         check_consistent_length(X, y)
         weights = read_weights(sample_weight, X)
         kept = np.flatnonzero(weights)
-        X, y = _safe_indexing(X, kept), _safe_indexing(np.asarray(y) if np.ndim(y) else y, kept)
+        X, y = _safe_indexing(X, kept), np.asarray(y)[kept]
         target = self._read_target(y)
         table, levels = read_table(X)
         merged = merge_rows(table, target, weights[kept])
