@@ -94,7 +94,7 @@ def _read_frame(frame: nw.DataFrame, levels: Levels | None) -> tuple[Table, Leve
     known: Levels = {}
     missing = np.zeros((n_rows, n_columns), bool)
     for position, name in enumerate(frame.columns):
-        column = frame[name]
+        column = frame[:, position]
         if (levels is not None and position in levels) or (levels is None and _is_categorical(column)):
             entries = column.to_list()
             known[position] = levels[position] if levels is not None else _find_levels(entries)
