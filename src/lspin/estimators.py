@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -31,17 +30,19 @@ from lspin.members import Plan, Solution, solve
 from lspin.path import Candidate
 from lspin.persistence import SavedModel, read_model, write_model
 from lspin.tables import (
+    SMALLEST,
     Levels,
     Rows,
     Table,
     columns_of_inputs,
+    is_frame,
     learn_encoding,
     merge_rows,
     read_labels,
     read_response,
     read_table,
     read_weights,
-    refuse_duplicate_names,
+    refuse_constant,
 )
 
 
@@ -53,14 +54,15 @@ class _LSPIN(TransformerMixin, BaseEstimator):
     and in how outputs become predictions.
     """
 
-    _learned: tuple[str, ...] = (
-        "n_features_in_",
-        "feature_names_in_",
-        "sparsity_",
-        "path_",
-        "history_",
-        "n_iter_",
-    )
+    _learned: ClassVar[dict[str, type]] = {
+        "n_features_in_": int,
+        "feature_names_in_": np.ndarray,
+        "sparsity_": float,
+        "weight_decay_": float,
+        "path_": pd.DataFrame,
+        "history_": pd.DataFrame,
+        "n_iter_": int,
+    }
     _parameter_constraints: ClassVar[dict] = {
         "hidden_layer_sizes": [tuple, list],
         "gate_hidden_layer_sizes": [tuple, list],
@@ -72,10 +74,12 @@ class _LSPIN(TransformerMixin, BaseEstimator):
         "gate_exchange": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
         "noise_scale": [Interval(Real, 0, None, closed="neither")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "weight_decay": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "max_epochs": [None, Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "patience": [None, Interval(Integral, 1, None, closed="left")],
+        "n_restarts": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "n_members": [Interval(Integral, 1, None, closed="left")],
         "bootstrap": ["boolean"],
         "n_jobs": [None, Integral],
@@ -96,10 +100,12 @@ class _LSPIN(TransformerMixin, BaseEstimator):
         gate_exchange: float | str = "auto",
         noise_scale: float = 1.0,
         learning_rate: float = 3e-3,
+        weight_decay: float | str = "auto",
         max_epochs: int | None = None,
         batch_size: int = 128,
         validation_fraction: float = 0.2,
         patience: int | None = None,
+        n_restarts: int | str = "auto",
         n_members: int = 1,
         bootstrap: bool = False,
         n_jobs: int | None = None,
@@ -116,10 +122,12 @@ class _LSPIN(TransformerMixin, BaseEstimator):
         self.gate_exchange = gate_exchange
         self.noise_scale = noise_scale
         self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.validation_fraction = validation_fraction
         self.patience = patience
+        self.n_restarts = n_restarts
         self.n_members = n_members
         self.bootstrap = bootstrap
         self.n_jobs = n_jobs
@@ -151,6 +159,7 @@ class _LSPIN(TransformerMixin, BaseEstimator):
             sparsity=None if self.sparsity == "auto" else float(self.sparsity),
             n_features=self.n_features,
             validation_fraction=self.validation_fraction,
+            n_restarts=self._count_restarts(len(problem.rows.target)),
             n_members=self.n_members,
             bootstrap=self.bootstrap,
             n_jobs=self.n_jobs,
@@ -162,6 +171,7 @@ class _LSPIN(TransformerMixin, BaseEstimator):
         if not solution.fits:
             raise KeyboardInterrupt
         self.sparsity_ = solution.sparsity
+        self.weight_decay_ = solution.weight_decay
         self.path_ = pd.DataFrame(solution.path, columns=list(Candidate._fields))
         histories = [pd.DataFrame(fit.history, columns=list(HISTORY)) for fit in solution.fits]
         self.history_ = pd.concat(histories, keys=range(len(histories)), names=["member", "epoch"]).reset_index()
@@ -241,6 +251,7 @@ class _LSPIN(TransformerMixin, BaseEstimator):
             diversity=float(self.diversity),
             noise_scale=float(self.noise_scale),
             learning_rate=float(self.learning_rate),
+            weight_decay=None if self.weight_decay == "auto" else float(self.weight_decay),
             exchange=self._exchange_share(),
             max_epochs=None if self.max_epochs is None else int(self.max_epochs),
             batch_size=int(self.batch_size),
@@ -248,10 +259,13 @@ class _LSPIN(TransformerMixin, BaseEstimator):
         )
         return problem, self._read_eval_set(eval_set, levels)
 
+    def _count_restarts(self, n_rows: int) -> int:
+        """As asked for; else more for a small table, where a start costs little and counts for much."""
+        return max(1, min(16, 200 // n_rows)) if self.n_restarts == "auto" else int(self.n_restarts)
+
     def _check_table(self, X: Any, *, reset: bool) -> Any:
         """The table with names and number of columns checked; arrays become arrays of floats."""
-        if isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame):
-            refuse_duplicate_names(X)
+        if is_frame(X):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
 
@@ -286,9 +300,12 @@ class _LSPIN(TransformerMixin, BaseEstimator):
             expected = (n_given, n_given)
         if matrix.shape != expected:
             raise ValueError(f"affinity has the shape {matrix.shape} where {expected} is needed")
-        if not np.isfinite(matrix).all() or (matrix < 0).any():
+        wrong = np.argwhere(~np.isfinite(matrix) | (matrix < 0))
+        if len(wrong):
+            row, column = wrong[0]
             raise ValueError(
-                f"affinity must be finite and not negative, its smallest value is {np.nanmin(matrix):g}"
+                f"affinity must be finite and not negative: it is {matrix[row, column]:g} in row {row}, "
+                f"column {column}"
             )
         rows = source if callable(self.affinity) else kept[source]
         return "matrix", matrix if callable(self.affinity) else matrix[np.ix_(rows, rows)]
@@ -399,12 +416,31 @@ class _LSPIN(TransformerMixin, BaseEstimator):
             ),
         )
 
+    @classmethod
+    def _restore(cls, saved: SavedModel) -> Self:
+        """The estimator that a file describes, or an error if its parts do not fit together."""
+        estimator = cls(**{name: _restored(value) for name, value in saved.parameters.items()})
+        estimator._validate_params()
+        for name, kind in cls._learned.items():
+            value = saved.attributes.get(name)
+            if value is None and name == "feature_names_in_":
+                continue
+            if not isinstance(value, kind) or (isinstance(value, np.ndarray) and value.ndim != 1):
+                raise ValueError(f"its {name} is {value!r}")
+            setattr(estimator, name, value)
+        estimator._refuse_mismatch(saved.members)
+        estimator.members_ = saved.members
+        return estimator
+
     def _refuse_mismatch(self, members: list[Member]) -> None:
         """Raise an error if loaded members do not fit the rest of the file."""
         n_outputs = {len(member.networks.prediction[-1].bias) for member in members}
         n_columns = {member.encoding.n_columns for member in members}
         if n_outputs != {self._count_outputs()} or n_columns != {self.n_features_in_}:
             raise ValueError("its members do not fit its columns or its classes")
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and len(names) != self.n_features_in_:
+            raise ValueError(f"it has {len(names)} names for {self.n_features_in_} columns")
 
     # What scikit-learn asks.
 
@@ -423,7 +459,7 @@ class LSPINClassifier(ClassifierMixin, _LSPIN):
     """PLACEHOLDER."""
 
     _loss = "cross_entropy"
-    _learned = (*_LSPIN._learned, "classes_")
+    _learned: ClassVar[dict[str, type]] = {**_LSPIN._learned, "classes_": np.ndarray}
     _parameter_constraints: ClassVar[dict] = {
         **_LSPIN._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -442,10 +478,12 @@ class LSPINClassifier(ClassifierMixin, _LSPIN):
         gate_exchange: float | str = "auto",
         noise_scale: float = 1.0,
         learning_rate: float = 3e-3,
+        weight_decay: float | str = "auto",
         max_epochs: int | None = None,
         batch_size: int = 128,
         validation_fraction: float = 0.2,
         patience: int | None = None,
+        n_restarts: int | str = "auto",
         n_members: int = 1,
         bootstrap: bool = False,
         class_weight: dict | str | None = None,
@@ -464,10 +502,12 @@ class LSPINClassifier(ClassifierMixin, _LSPIN):
             gate_exchange=gate_exchange,
             noise_scale=noise_scale,
             learning_rate=learning_rate,
+            weight_decay=weight_decay,
             max_epochs=max_epochs,
             batch_size=batch_size,
             validation_fraction=validation_fraction,
             patience=patience,
+            n_restarts=n_restarts,
             n_members=n_members,
             bootstrap=bootstrap,
             n_jobs=n_jobs,
@@ -482,7 +522,7 @@ class LSPINClassifier(ClassifierMixin, _LSPIN):
 
     def _read_known_target(self, y: Any) -> np.ndarray:
         y = np.asarray(y)
-        unknown = sorted(set(y.tolist()) - set(self.classes_.tolist()))
+        unknown = sorted(set(y.tolist()) - set(self.classes_.tolist()), key=repr)
         if unknown:
             raise ValueError(f"eval_set holds the class {unknown[0]!r}, which the training rows do not")
         return np.searchsorted(self.classes_, y)
@@ -496,6 +536,10 @@ class LSPINClassifier(ClassifierMixin, _LSPIN):
                 y=self.classes_[rows.target],
                 sample_weight=rows.weight,
             )
+            if not (np.isfinite(self._class_factors) & (self._class_factors >= 0)).all():
+                raise ValueError(f"class_weight must hold finite numbers of at least 0, got {self.class_weight}")
+            if not self._class_factors.any():
+                raise ValueError(f"class_weight={self.class_weight} leaves no class to learn from")
 
     def _count_outputs(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)
@@ -532,10 +576,12 @@ class LSPINRegressor(RegressorMixin, _LSPIN):
     """PLACEHOLDER."""
 
     _loss = "squared_error"
-    _learned = (*_LSPIN._learned, "target_mean_", "target_scale_")
+    _learned: ClassVar[dict[str, type]] = {**_LSPIN._learned, "target_mean_": float, "target_scale_": float}
 
     def _read_target(self, y: Any) -> np.ndarray:
-        return read_response(y)
+        target = read_response(y)
+        refuse_constant(target)
+        return target
 
     def _read_known_target(self, y: Any) -> np.ndarray:
         return read_response(y)
@@ -544,7 +590,8 @@ class LSPINRegressor(RegressorMixin, _LSPIN):
         largest = np.abs(rows.target).max()  # squares of numbers near the largest float would overflow
         mean = np.average(rows.target / largest, weights=rows.weight)
         spread = np.sqrt(np.average((rows.target / largest - mean) ** 2, weights=rows.weight))
-        self.target_mean_, self.target_scale_ = float(mean * largest), float(spread * largest)
+        self.target_mean_ = float(mean * largest)
+        self.target_scale_ = float(max(spread * largest, SMALLEST))
 
     def _count_outputs(self) -> int:
         return 1
@@ -577,20 +624,10 @@ def load(path: str | Path) -> Any:
     saved = read_model(path)
     if saved.kind not in ESTIMATORS:
         raise ValueError(f"{path} holds a {saved.kind!r}, which this version does not know")
-    kind = ESTIMATORS[saved.kind]
     try:
-        parameters: dict[str, Any] = {
-            n: tuple(v) if isinstance(v, list) else v for n, v in saved.parameters.items()
-        }
-        estimator = kind(**parameters)
-        for name in kind._learned:
-            if name in saved.attributes:
-                setattr(estimator, name, saved.attributes[name])
-        estimator._refuse_mismatch(saved.members)
-    except (TypeError, AttributeError) as error:
-        raise ValueError(f"{path} cannot be loaded: {error}") from error
-    estimator.members_ = saved.members
-    return estimator
+        return ESTIMATORS[saved.kind]._restore(saved)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} cannot be loaded as a model: {error}") from error
 
 
 def _storable(name: str, value: Any) -> Any:
@@ -606,4 +643,15 @@ def _storable(name: str, value: Any) -> Any:
         return "rbf"
     if isinstance(value, np.random.RandomState):
         return None
+    if isinstance(value, dict):  # JSON would turn the classes into text
+        return {"pairs": [[_storable(name, part) for part in pair] for pair in value.items()]}
+    if isinstance(value, tuple | list):
+        return [_storable(name, part) for part in value]
     return value
+
+
+def _restored(value: Any) -> Any:
+    """A parameter as it was before :func:`_storable`; lists become tuples."""
+    if isinstance(value, dict):
+        return dict(value["pairs"])
+    return tuple(value) if isinstance(value, list) else value

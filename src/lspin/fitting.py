@@ -24,11 +24,11 @@ from lspin.tables import (
 )
 
 if TYPE_CHECKING:
-    from lspin.training import TrainingRows
+    from lspin.training import Trained, TrainingRows
 
 Report = Callable[[float, float, float], None]  # part of the fit that is done, loss, open gates
 
-STEPS = 2000  # what a fit takes where the number of epochs is left open
+STEPS = 1200  # what a fit takes where the number of epochs is left open
 FEWEST_EPOCHS = 10
 HISTORY_SIZE = 2048  # one size, so that folds with other numbers of epochs share a program
 HISTORY = ("loss", "validation_loss", "n_open")  # what is kept of every epoch
@@ -52,6 +52,7 @@ class Problem:
     diversity: float
     noise_scale: float
     learning_rate: float
+    weight_decay: float | None  # None: to be chosen
     exchange: float
     max_epochs: int | None
     batch_size: int
@@ -66,6 +67,7 @@ class Task(NamedTuple):
     weight: np.ndarray  # their weights
     valid: Rows | None
     sparsity: float
+    weight_decay: float
     seed: int
 
 
@@ -114,6 +116,7 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
             sparsity=task.sparsity,
             noise_scale=problem.noise_scale,
             learning_rate=problem.learning_rate,
+            weight_decay=task.weight_decay,
             exchange=problem.exchange,
             stability=problem.stability,
             diversity=problem.diversity,
@@ -126,7 +129,7 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
         seed=int(rng.integers(2**32)),
         report=report,
     )
-    refuse_divergence(trained.history, problem.learning_rate)
+    refuse_divergence(trained, problem.learning_rate)
     return Fit(Member(encoding, finish_networks(trained.networks, basis)), trained.history, trained.interrupted)
 
 
@@ -224,11 +227,13 @@ def finish_networks(networks: Networks, basis: np.ndarray | None) -> Networks:
     return Networks(gating, prediction)
 
 
-def refuse_divergence(history: np.ndarray, learning_rate: float) -> None:
-    """Raise an error if the loss stopped being a number."""
-    lost = np.flatnonzero(~np.isfinite(history[:, 0]))
-    if len(lost):
+def refuse_divergence(trained: "Trained", learning_rate: float) -> None:
+    """Raise an error if the loss or a weight stopped being a number."""
+    lost = np.flatnonzero(~np.isfinite(trained.history[:, 0]))
+    weights = [part for layers in trained.networks for layer in layers for part in layer]
+    if len(lost) or not all(np.isfinite(part).all() for part in weights):
+        epoch = lost[0] + 1 if len(lost) else len(trained.history)
         raise FloatingPointError(
-            f"the training loss stopped being finite in epoch {lost[0] + 1} of {len(history)}; try a smaller "
-            f"learning_rate (it was {learning_rate:g}), and look for extreme values in the target"
+            f"the training loss stopped being finite in epoch {epoch}; try a smaller learning_rate "
+            f"(it was {learning_rate:g}), and check that sparsity and noise_scale are of ordinary size"
         )

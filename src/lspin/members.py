@@ -7,8 +7,10 @@ import numpy as np
 
 from lspin.fitting import Fit, Problem, Task
 from lspin.path import (
-    N_PRICES,
+    DECAYS,
+    FALLBACK_DECAY,
     N_WAVES,
+    PRICES,
     WAVE,
     Candidate,
     Choice,
@@ -28,6 +30,7 @@ class Plan(NamedTuple):
     sparsity: float | None  # None: to be chosen
     n_features: int | None
     validation_fraction: float
+    n_restarts: int  # starts tried for each sparsity, where rows to judge by are given
     n_members: int
     bootstrap: bool
     n_jobs: int | None
@@ -38,6 +41,7 @@ class Solution(NamedTuple):
     """Fitted members and how the sparsity was chosen."""
 
     sparsity: float
+    weight_decay: float
     path: list[Candidate]
     fits: list[Fit]
     interrupted: bool
@@ -48,17 +52,20 @@ def solve(problem: Problem, valid: Rows | None, plan: Plan, rng: np.random.Rando
 
     Interrupted from the keyboard, it returns the members there are by then.
     """
-    split_seed, *seeds = (int(seed) for seed in rng.randint(2**31 - 1, size=1 + plan.n_members))
+    n_seeds = max(plan.n_members, plan.n_restarts)
+    split_seed, *seeds = (int(seed) for seed in rng.randint(2**31 - 1, size=1 + n_seeds))
     splits = _splits(problem, valid, plan, split_seed)
     problem = replace(problem, n_valid=max((len(split.valid.target) for split in splits), default=0))
-    with Progress(_count_fits(plan, len(splits)), shown=plan.shows_progress) as progress:
-        choice = _choose(problem, splits, plan, seeds[0], progress)
+    starts = seeds[: plan.n_restarts if valid is not None else 1]
+    n_tried = (len(PRICES) + len(DECAYS) - 1) * len(splits) * len(starts)
+    with Progress(_count_fits(plan, n_tried), shown=plan.shows_progress) as progress:
+        choice = _choose(problem, splits, plan, starts, progress)
         ready = choice.fits[:1] if _may_serve(plan, choice, valid) else []
         if choice.interrupted:
-            return Solution(choice.sparsity, choice.path, ready, True)
-        tasks = [_member_task(problem, splits, valid, plan, choice.sparsity, seed) for seed in seeds]
+            return Solution(choice.sparsity, choice.weight_decay, choice.path, ready, True)
+        tasks = [_member_task(problem, splits, valid, plan, choice, seed) for seed in seeds[: plan.n_members]]
         fits, interrupted = run_tasks(problem, tasks[len(ready) :], plan.n_jobs, progress)
-    return Solution(choice.sparsity, choice.path, ready + fits, interrupted)
+    return Solution(choice.sparsity, choice.weight_decay, choice.path, ready + fits, interrupted)
 
 
 def _splits(problem: Problem, valid: Rows | None, plan: Plan, seed: int) -> list[Split]:
@@ -67,20 +74,21 @@ def _splits(problem: Problem, valid: Rows | None, plan: Plan, seed: int) -> list
     return split_rows(problem.rows, problem.loss, plan.validation_fraction, np.random.default_rng(seed))
 
 
-def _count_fits(plan: Plan, n_splits: int) -> int:
+def _count_fits(plan: Plan, n_tried: int) -> int:
     if plan.n_features is not None:
         return WAVE * N_WAVES + plan.n_members - 1
-    return plan.n_members + (N_PRICES * n_splits if plan.sparsity is None else 0)
+    return plan.n_members + (n_tried if plan.sparsity is None else 0)
 
 
-def _choose(problem: Problem, splits: list[Split], plan: Plan, seed: int, progress: Progress) -> Choice:
+def _choose(problem: Problem, splits: list[Split], plan: Plan, seeds: list[int], progress: Progress) -> Choice:
+    decay = FALLBACK_DECAY if problem.weight_decay is None else problem.weight_decay
     if plan.n_features is not None:
         everything = np.arange(len(problem.rows.target))
-        task = Task(everything, problem.rows.weight, None, 0.0, seed)
+        task = Task(everything, problem.rows.weight, None, 0.0, decay, seeds[0])
         return find_price(problem, plan.n_features, task, n_jobs=plan.n_jobs, progress=progress)
     if plan.sparsity is not None:
-        return Choice(plan.sparsity, [], [], False)
-    return choose_price(problem, splits, seed=seed, n_jobs=plan.n_jobs, progress=progress)
+        return Choice(plan.sparsity, decay, [], [], False)
+    return choose_price(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress)
 
 
 def _may_serve(plan: Plan, choice: Choice, valid: Rows | None) -> bool:
@@ -90,7 +98,7 @@ def _may_serve(plan: Plan, choice: Choice, valid: Rows | None) -> bool:
 
 
 def _member_task(
-    problem: Problem, splits: list[Split], valid: Rows | None, plan: Plan, sparsity: float, seed: int
+    problem: Problem, splits: list[Split], valid: Rows | None, plan: Plan, choice: Choice, seed: int
 ) -> Task:
     which = np.arange(len(problem.rows.target))
     if valid is None and np.isfinite(problem.patience) and splits:
@@ -100,4 +108,4 @@ def _member_task(
         total = max(round(weight.sum()), 1)
         counts = np.random.default_rng(seed).multinomial(total, weight / weight.sum())
         which, weight = which[counts > 0], counts[counts > 0].astype(np.float64)
-    return Task(which, weight, valid, sparsity, seed)
+    return Task(which, weight, valid, choice.sparsity, choice.weight_decay, seed)

@@ -17,6 +17,8 @@ from lspin.penalties import (
     stability_penalty,
 )
 
+FILL = 0.3  # rows filled with foreign values, as a part of those that see foreign gates
+
 
 @dataclass(frozen=True)
 class Architecture:
@@ -38,6 +40,7 @@ class Strengths(NamedTuple):
     sparsity: float  # price of an open gate, in units of the loss
     noise_scale: float
     learning_rate: float
+    weight_decay: float
     exchange: float  # share of the rows that see another row's gates
     stability: float = 0.0
     diversity: float = 0.0
@@ -115,12 +118,14 @@ def objective(
     architecture: Architecture,
 ) -> tuple[Array, Array]:
     """Loss and penalties of a batch, with sampled gates; and how many gates of a row are open without noise."""
-    noise_key, exchange_key = split_key(key, 2)
+    noise_key, exchange_key, fill_key = split_key(key, 3)
     means = gate_means(networks, batch.context)
     noise = moment.exploring * normal(noise_key, means.shape)
     gates = shut_missing(sample_gates(means, noise, moment.noise_scale), batch.shut)
-    seen = exchange_gates(gates, batch, exchange_key, moment.exploring * strengths.exchange)
-    outputs = predict_outputs(networks, spread_gates(seen, owners) * batch.values)
+    exchange = moment.exploring * strengths.exchange
+    seen = spread_gates(exchange_gates(gates, batch, exchange_key, exchange), owners)
+    gated = seen * batch.values + fill_shut(seen, batch, fill_key, FILL * exchange)
+    outputs = predict_outputs(networks, gated)
     total = (LOSSES[architecture.loss](outputs, batch.target) * batch.shares).sum()
     total += strengths.sparsity * sparsity_penalty(means, moment.noise_scale, batch.shares)
     if architecture.affinity is not None:
@@ -140,14 +145,32 @@ def exchange_gates(gates: Array, batch: Batch, key: Array, share: Array) -> Arra
 
     """
     import jax
-    import jax.numpy as jnp
 
-    shift_key, row_key = split_key(key, 2)
-    n_padded = gates.shape[0]
-    shift = 1 + jnp.floor(uniform(shift_key, ()) * (batch.n_rows - 1)).astype(jnp.int32)
-    partner = (jnp.arange(n_padded) + shift) % batch.n_rows
-    foreign = shut_missing(jax.lax.stop_gradient(gates[partner]), batch.shut)
-    return jnp.where(uniform(row_key, (n_padded, 1)) < share, foreign, gates)
+    partner_key, row_key = split_key(key, 2)
+    foreign = jax.lax.stop_gradient(gates[draw_partners(partner_key, batch)])
+    chosen = uniform(row_key, (len(gates), 1)) < share
+    return gates.__array_namespace__().where(chosen, shut_missing(foreign, batch.shut), gates)
+
+
+def fill_shut(gates: Array, batch: Batch, key: Array, share: Array) -> Array:
+    """What to add to the gated inputs: for a share of the rows, another row's values where gates are shut.
+
+    Notes
+    -----
+    A shut gate then is no exact 0 that tells the predictor which gates are shut.
+
+    """
+    partner_key, row_key = split_key(key, 2)
+    foreign = (1 - gates) * batch.values[draw_partners(partner_key, batch)]
+    chosen = uniform(row_key, (len(gates), 1)) < share
+    return gates.__array_namespace__().where(chosen, foreign, 0.0)
+
+
+def draw_partners(key: Array, batch: Batch) -> Array:
+    """For every row another one: all rows moved on by one random number of places, padding left out."""
+    xp = batch.target.__array_namespace__()
+    shift = 1 + xp.astype(uniform(key, ()) * (batch.n_rows - 1), xp.int32)
+    return (xp.arange(len(batch.target)) + shift) % batch.n_rows
 
 
 def batch_affinity(batch: Batch, bandwidth: Array, kind: str) -> Array:

@@ -12,12 +12,13 @@ from lspin.losses import LOSSES, complete_scores
 from lspin.progress import Progress
 from lspin.tables import Rows, take_rows
 
-N_PRICES = 7
-LOWEST_PRICE = 0.002  # as a part of the loss without any feature
+PRICES = np.geomspace(0.1, 0.002, 6)  # tried on held-out rows, as parts of the loss without any feature
+DECAYS = (0.0, 3.0)  # tried at the middle price
 SMALL_TABLE = 200  # rows: up to here every row is held out once
 N_FOLDS = 5
 PRICE_OF_A_FEATURE = 0.003  # what one more open gate must gain on held-out rows, by the rule that chooses
 FALLBACK_PRICE = 0.01  # where a table has too few rows to hold any out
+FALLBACK_DECAY = 0.3  # where no rows are held out to choose it by
 WAVE = 3  # prices tried at once while searching for a number of features
 N_WAVES = 4
 
@@ -26,6 +27,7 @@ class Candidate(NamedTuple):
     """One sparsity of the path: means over the held-out rows."""
 
     sparsity: float
+    weight_decay: float
     validation_loss: float
     validation_score: float
     n_features: float  # median over the held-out rows
@@ -36,36 +38,37 @@ class Candidate(NamedTuple):
         return self.validation_loss + PRICE_OF_A_FEATURE * self.n_features
 
 
+class Tried(NamedTuple):
+    """A candidate and the models that it was judged by, one for each split."""
+
+    candidate: Candidate
+    fits: list[Fit]
+
+
 class Choice(NamedTuple):
     """What the search found."""
 
     sparsity: float
+    weight_decay: float
     path: list[Candidate]
-    fits: list[Fit]  # models that may serve as they are, with the chosen sparsity
+    fits: list[Fit]  # models with the chosen settings
     interrupted: bool
-
-
-def price_path(rows: Rows, loss: str) -> np.ndarray:
-    """Prices from the one at which no feature can pay for itself, downwards in equal ratios.
-
-    Notes
-    -----
-    A row with all gates shut costs at most the loss of a constant prediction. Opening one gate costs the
-    price, so at a price as high as that loss the best model opens none.
-
-    """
-    highest = null_loss(rows, loss)
-    return np.geomspace(highest, LOWEST_PRICE * highest, N_PRICES)
 
 
 def null_loss(rows: Rows, loss: str) -> float:
     """Loss of the best prediction that is the same for all rows."""
-    shares = rows.weight / rows.weight.sum()
+    n_outputs = 1 if loss == "squared_error" else int(rows.target.max()) + 1
+    outputs = np.tile(constant_outputs(rows, loss, n_outputs), (len(rows.target), 1))
+    return float(np.average(LOSSES[loss](outputs, rows.target), weights=rows.weight))
+
+
+def constant_outputs(rows: Rows, loss: str, n_outputs: int) -> np.ndarray:
+    """Outputs of the best prediction that is the same for all rows."""
     if loss == "squared_error":
-        return float(shares @ (rows.target - shares @ rows.target) ** 2)
-    frequencies = np.bincount(rows.target.astype(int), weights=shares)
-    frequencies = frequencies[frequencies > 0]
-    return float(-(frequencies * np.log(frequencies)).sum())
+        return np.array([np.average(rows.target, weights=rows.weight)])
+    frequencies = np.bincount(rows.target.astype(int), weights=rows.weight / rows.weight.sum())
+    logits = np.log(frequencies)
+    return logits if n_outputs > 1 else logits[1:] - logits[:1]
 
 
 class Split(NamedTuple):
@@ -97,41 +100,101 @@ def split_rows(rows: Rows, loss: str, fraction: float, rng: np.random.Generator)
 
 
 def choose_price(
-    problem: Problem, splits: list[Split], *, seed: int, n_jobs: int | None, progress: Progress
+    problem: Problem, splits: list[Split], *, seeds: list[int], n_jobs: int | None, progress: Progress
 ) -> Choice:
-    """Try a path of prices on every split and choose the one that costs least on the held-out rows."""
+    """Try a path of prices on every split and choose the one that costs least on the held-out rows.
+
+    Notes
+    -----
+    The path starts at the loss of a constant prediction: opening a gate costs the price, so at that price no
+    feature can pay for itself. That model is known without a fit. The weight decay is chosen first, at the
+    middle price. With several seeds, each price is judged by its best start.
+
+    """
     if not splits:
-        return Choice(FALLBACK_PRICE, [], [], False)
-    prices = price_path(problem.rows, problem.loss)
+        return Choice(FALLBACK_PRICE, problem.weight_decay or FALLBACK_DECAY, [], [], False)
+    closed = judge_closed(problem, splits)
+    prices = [float(price) for price in closed.candidate.sparsity * PRICES]
+    middle = prices.pop(2)
+    decays = DECAYS if problem.weight_decay is None else (problem.weight_decay,)
+    tried, interrupted = try_settings(
+        problem, splits, [(middle, decay) for decay in decays], seeds, n_jobs, progress
+    )
+    if not interrupted:
+        decay = min(tried, key=lambda t: t.candidate.cost).candidate.weight_decay
+        rest, interrupted = try_settings(
+            problem, splits, [(price, decay) for price in prices], seeds, n_jobs, progress
+        )
+        tried += rest
+    # Ties go to the sparser model.
+    tried = sorted([closed, *tried], key=lambda t: -t.candidate.sparsity)
+    best = min([t for t in tried if t.fits or not interrupted], key=lambda t: t.candidate.cost, default=closed)
+    return Choice(
+        best.candidate.sparsity,
+        best.candidate.weight_decay,
+        [t.candidate for t in tried],
+        best.fits,
+        interrupted,
+    )
+
+
+def try_settings(
+    problem: Problem,
+    splits: list[Split],
+    settings: list[tuple[float, float]],
+    seeds: list[int],
+    n_jobs: int | None,
+    progress: Progress,
+) -> tuple[list[Tried], bool]:
+    """Fit every pair of price and weight decay on every split from every seed, and keep the best start of each."""
     tasks = [
-        Task(split.train, problem.rows.weight[split.train], split.valid, float(price), seed)
-        for price in prices
+        Task(split.train, problem.rows.weight[split.train], split.valid, price, decay, seed)
+        for price, decay in settings
+        for seed in seeds
         for split in splits
     ]
     fits, interrupted = run_tasks(problem, tasks, n_jobs, progress)
-    if len(fits) < len(splits):
-        return Choice(tasks[0].sparsity, [], fits, interrupted)
-    groups = [fits[start : start + len(splits)] for start in range(0, len(fits) - len(splits) + 1, len(splits))]
-    path = [judge(float(price), group, splits, problem.loss) for price, group in zip(prices, groups, strict=False)]
-    # Ties go to the sparser model, and the path starts at the sparse end.
-    best = int(np.argmin([candidate.cost for candidate in path]))
-    return Choice(path[best].sparsity, path, groups[best], interrupted)
+    groups = [fits[i : i + len(splits)] for i in range(0, len(fits) - len(splits) + 1, len(splits))]
+    starts = [
+        Tried(judge(tasks[place * len(splits)], group, splits, problem.loss), group)
+        for place, group in enumerate(groups)
+    ]
+    best = [
+        min(starts[i : i + len(seeds)], key=lambda t: t.candidate.cost) for i in range(0, len(starts), len(seeds))
+    ]
+    return best, interrupted
 
 
-def judge(price: float, fits: list[Fit], splits: list[Split], loss: str) -> Candidate:
-    """How models of one price do on the rows held out from each."""
+def judge(task: Task, fits: list[Fit], splits: list[Split], loss: str) -> Candidate:
+    """How models with the settings of a task do on the rows held out from each."""
     predictions = [predict_member(fit.member, split.valid.table) for fit, split in zip(fits, splits, strict=True)]
-    outputs, gates = (
-        np.concatenate(parts) for parts in zip(*[(p.outputs, p.gates) for p in predictions], strict=True)
-    )
+    outputs = np.concatenate([prediction.outputs for prediction in predictions])
+    n_open = np.concatenate([(prediction.gates > 0).sum(axis=1) for prediction in predictions])
+    return _candidate(task.sparsity, task.weight_decay, outputs, n_open, splits, loss)
+
+
+def judge_closed(problem: Problem, splits: list[Split]) -> Tried:
+    """The sparse end of the path: all gates shut, the same prediction for every row."""
+    price = null_loss(problem.rows, problem.loss)
+    outputs = constant_outputs(problem.rows, problem.loss, problem.n_outputs)
+    n_rows = sum(len(split.valid.target) for split in splits)
+    decay = FALLBACK_DECAY if problem.weight_decay is None else problem.weight_decay
+    candidate = _candidate(price, decay, np.tile(outputs, (n_rows, 1)), np.zeros(n_rows), splits, problem.loss)
+    return Tried(candidate, [])
+
+
+def _candidate(
+    price: float, decay: float, outputs: np.ndarray, n_open: np.ndarray, splits: list[Split], loss: str
+) -> Candidate:
     target = np.concatenate([split.valid.target for split in splits])
     weight = np.concatenate([split.valid.weight for split in splits])
     losses = LOSSES[loss](outputs, target)
     return Candidate(
         sparsity=price,
+        weight_decay=decay,
         validation_loss=float(np.average(losses, weights=weight)),
         validation_score=held_out_score(outputs, target, weight, losses, loss),
-        n_features=weighted_median((gates > 0).sum(axis=1), weight),
+        n_features=weighted_median(n_open, weight),
     )
 
 
@@ -167,20 +230,22 @@ def find_price(problem: Problem, n_features: int, task: Task, *, n_jobs: int | N
             problem, [task._replace(sparsity=float(price)) for price in prices], n_jobs, progress
         )
         tried += fits
-        path += [_count(float(price), fit, problem) for price, fit in zip(prices, fits, strict=False)]
+        path += [
+            _count(float(price), task.weight_decay, fit, problem) for price, fit in zip(prices, fits, strict=False)
+        ]
         if interrupted or any(candidate.n_features == n_features for candidate in path):
             break
         # More features than wanted: the price must rise; fewer: it must fall.
         low = max([c.sparsity for c in path if c.n_features > n_features], default=low)
         high = min([c.sparsity for c in path if c.n_features < n_features and c.sparsity > low], default=high)
     best = int(np.argmin([abs(candidate.n_features - n_features) for candidate in path]))
-    return Choice(path[best].sparsity, path, [tried[best]], interrupted)
+    return Choice(path[best].sparsity, task.weight_decay, path, [tried[best]], interrupted)
 
 
-def _count(price: float, fit: Fit, problem: Problem) -> Candidate:
+def _count(price: float, decay: float, fit: Fit, problem: Problem) -> Candidate:
     gates = predict_member(fit.member, problem.rows.table).gates
     n_features = weighted_median((gates > 0).sum(axis=1), problem.rows.weight)
-    return Candidate(price, float("nan"), float("nan"), n_features)
+    return Candidate(price, decay, float("nan"), float("nan"), n_features)
 
 
 def run_tasks(

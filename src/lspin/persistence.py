@@ -22,6 +22,7 @@ from lspin.tables import Encoding
 FORMAT = "lspin model"
 FORMAT_VERSION = 1
 LARGEST_JSON = 2**28
+ARRAY_KINDS = "biufU"  # booleans, numbers and text
 
 
 class SavedModel(NamedTuple):
@@ -62,16 +63,19 @@ def write_model(path: str | os.PathLike, model: SavedModel) -> None:
 
 def read_model(path: str | os.PathLike) -> SavedModel:
     """Read what :func:`write_model` wrote, or raise a ``ValueError`` that says what is wrong with the file."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return _read_archive(archive)
-    except (zipfile.BadZipFile, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is no saved lspin model, or it is damaged: {error}") from error
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
-        raise ValueError(f"{path} cannot be loaded: {error}") from error
+    with open(path, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return _read_archive(archive, os.fstat(file.fileno()).st_size)
+        # A file from anywhere can fail in any way: in zipfile, json, tokenize, numpy or for want of memory.
+        except Exception as error:
+            reason = str(error) or type(error).__name__
+            raise ValueError(f"{path} cannot be loaded as a model: {reason}") from error
 
 
-def _read_archive(archive: zipfile.ZipFile) -> SavedModel:
+def _read_archive(archive: zipfile.ZipFile, n_bytes: int) -> SavedModel:
+    if sum(entry.file_size for entry in archive.infolist()) > n_bytes:
+        raise ValueError(f"it claims to hold more than its {n_bytes} bytes")
     for entry in archive.infolist():
         # Stored entries are no larger than the file itself, so no small file can fill the memory.
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
@@ -80,7 +84,7 @@ def _read_archive(archive: zipfile.ZipFile) -> SavedModel:
         raise ValueError("its description is too large")
     content = json.loads(archive.read("model.json"))
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError("it is no saved lspin model")
+        raise ValueError("its description is of something else")
     if content["format_version"] > FORMAT_VERSION:
         raise ValueError(
             f"it was written by lspin {content['version']} in format {content['format_version']}, and this "
@@ -88,9 +92,9 @@ def _read_archive(archive: zipfile.ZipFile) -> SavedModel:
         )
     arrays = _Arrays(archive)
     return SavedModel(
-        content["kind"],
-        content["version"],
-        content["parameters"],
+        str(content["kind"]),
+        str(content["version"]),
+        dict(content["parameters"]),
         {name: arrays.restore(value) for name, value in content["attributes"].items()},
         [_restore_member(arrays, member) for member in content["members"]],
     )
@@ -112,13 +116,13 @@ class _Arrays:
             return np.array([str(name) for name in value["names"]], dtype=object)
         return pd.DataFrame({name: self.restore(column) for name, column in value["frame"].items()})
 
-    def read(self, name: str, shape: tuple[int, ...] | None = None, kind: str = "biufU") -> np.ndarray:
+    def read(self, name: str, shape: tuple[int, ...] | None = None, kind: str = ARRAY_KINDS) -> np.ndarray:
         content = self._archive.read(f"{name}.npy")  # checks the entry's checksum
         buffer = io.BytesIO(content)
         version = np.lib.format.read_magic(buffer)
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         declared, _, dtype = header(buffer)
-        if dtype.hasobject or dtype.kind not in kind:
+        if dtype.hasobject or dtype.kind not in kind or dtype.itemsize == 0:
             raise ValueError(f"array {name} holds {dtype}")
         if buffer.tell() + int(np.prod(declared, dtype=object)) * dtype.itemsize != len(content):
             raise ValueError(f"array {name} claims the shape {declared}, for which it has the wrong size")
@@ -136,10 +140,10 @@ def _store(arrays: dict[str, np.ndarray], name: str, value: Any) -> Any:
         return value.item()
     if not isinstance(value, np.ndarray):
         return value
-    if value.dtype == object:
-        if not all(isinstance(entry, str) for entry in value):
-            raise TypeError(f"{name} holds {value[0]!r} among others: only numbers and text can be saved")
+    if value.dtype == object and all(isinstance(entry, str) for entry in value):
         return {"names": list(value)}
+    if value.dtype.kind not in ARRAY_KINDS:
+        raise TypeError(f"{name} holds {value[0]!r} among others: only numbers and text can be saved")
     arrays[name] = value
     return {"array": name}
 
@@ -170,19 +174,22 @@ def _restore_member(arrays: _Arrays, stored: dict[str, Any]) -> Member:
     owners = arrays.read(f"{name}/owners", kind="i")
     n_inputs = (len(owners),)
     encoding = Encoding(
-        n_columns=stored["n_columns"],
+        n_columns=int(stored["n_columns"]),
         features=features,
         owners=owners,
         center=arrays.read(f"{name}/center", n_inputs, "f"),
         scale=arrays.read(f"{name}/scale", n_inputs, "f"),
         levels={column: tuple(levels) for column, levels in stored["levels"]},
-        sees_missing=stored["sees_missing"],
+        sees_missing=bool(stored["sees_missing"]),
     )
-    if features.min(initial=0) < 0 or features.max(initial=0) >= encoding.n_columns:
-        raise ValueError(f"its features lie outside its {encoding.n_columns} columns")
-    if owners.min(initial=0) < 0 or owners.max(initial=0) >= len(features):
-        raise ValueError(f"its inputs belong to more than its {len(features)} features")
+    if (np.diff([-1, *features, encoding.n_columns]) < 1).any():
+        raise ValueError(f"its features are no selection of its {encoding.n_columns} columns")
+    inputs_of = [len(encoding.levels.get(int(column), (0,))) for column in features]
+    if not np.array_equal(owners, np.repeat(np.arange(len(features)), inputs_of)):
+        raise ValueError(f"its inputs do not fit its {len(features)} features")
     sizes = stored["sizes"]
+    if min(len(sizes[network]) for network in Networks._fields) < 2:
+        raise ValueError("one of its networks has no layers")
     if sizes["gating"][0] != encoding.n_context or sizes["gating"][-1] != encoding.n_features:
         raise ValueError("its gating network does not fit its columns")
     if sizes["prediction"][0] != len(owners):

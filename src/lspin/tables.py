@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
@@ -13,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 Levels = dict[int, tuple[Hashable, ...]]
 
+SMALLEST = np.finfo(float).smallest_subnormal
 LARGEST_DEVIATION = 1e6  # standardised values are cut off here, so that no overflow follows
 
 
@@ -78,21 +80,20 @@ def read_table(X: Any, levels: Levels | None = None) -> tuple[Table, Levels]:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return _read_frame(frame, levels)
+    if levels:
+        raise ValueError(
+            f"the model was fitted on a frame whose column {min(levels)} is categorical (levels such as "
+            f"{levels[min(levels)][:3]}), so it needs a frame here too, not {type(X).__name__}"
+        )
     if sp.issparse(X):
         return _read_sparse(X), {}
     return _split_missing(X), {}
 
 
 def _read_frame(frame: nw.DataFrame, levels: Levels | None) -> tuple[Table, Levels]:
-    n_rows, n_columns = frame.shape
-    if n_rows == 0 or n_columns == 0:
-        raise ValueError(
-            f"Found array with {n_rows} sample(s) and {n_columns} feature(s) "
-            f"(shape=({n_rows}, {n_columns})) while a minimum of 1 is required."
-        )
     blocks: list[np.ndarray] = []
     known: Levels = {}
-    missing = np.zeros((n_rows, n_columns), bool)
+    missing = np.zeros(frame.shape, bool)
     for position, name in enumerate(frame.columns):
         column = frame[:, position]
         if (levels is not None and position in levels) or (levels is None and _is_categorical(column)):
@@ -124,7 +125,7 @@ def _one_hot(entries: list[Any], levels: tuple[Hashable, ...]) -> tuple[np.ndarr
 
 
 def _is_missing(entry: Any) -> bool:
-    return entry is None or entry != entry
+    return entry is None or entry is pd.NA or entry != entry
 
 
 def _level(entry: Any) -> Hashable:
@@ -143,6 +144,8 @@ def _read_numbers(column: nw.Series, name: str) -> np.ndarray:
             f"column {name!r} holds text ({examples}); make it categorical "
             f"(X[{name!r}] = X[{name!r}].astype('category')) or turn it into numbers"
         )
+    if _is_categorical(column):
+        raise ValueError(f"column {name!r} is categorical here, but held numbers when the model was fitted")
     if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
         raise ValueError(
             f"column {name!r} is of type {column.dtype}, which is neither a number, a boolean nor a category; "
@@ -190,8 +193,9 @@ def _entry_of(matrix: sp.csr_array, place: int) -> tuple[int, int]:
 
 
 def _refuse_infinity(values: np.ndarray, names: list[str] | None) -> None:
-    if np.isfinite(values.sum()) or not np.isinf(values).any():
-        return
+    with np.errstate(all="ignore"):
+        if np.isfinite(values.sum()) or not np.isinf(values).any():
+            return
     row, column = np.argwhere(np.isinf(values))[0]
     name = int(column) if names is None else names[column]
     raise ValueError(
@@ -200,8 +204,24 @@ def _refuse_infinity(values: np.ndarray, names: list[str] | None) -> None:
     )
 
 
-def refuse_duplicate_names(X: Any) -> None:
-    """Raise an error if two columns of a frame share a name."""
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or polars frame; a lazy frame, an empty one or a name given twice is an error."""
+    if nw.dependencies.is_polars_lazyframe(X):
+        raise TypeError("X is a lazy frame, whose values are not there yet: give X.collect()")
+    _refuse_duplicate_names(X)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return False
+    n_rows, n_columns = frame.shape
+    if n_rows == 0 or n_columns == 0:
+        raise ValueError(
+            f"Found array with {n_rows} sample(s) and {n_columns} feature(s) "
+            f"(shape=({n_rows}, {n_columns})) while a minimum of 1 is required."
+        )
+    return True
+
+
+def _refuse_duplicate_names(X: Any) -> None:
     names = list(getattr(X, "columns", []))
     seen: set[Hashable] = set()
     twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
@@ -216,13 +236,14 @@ def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Classes in sorted order, and each row's class as its place among them."""
     y = column_or_1d(y, warn=True)
     _refuse_gaps(y)
+    _refuse_mixed_types(y)
     kind = type_of_target(y, input_name="y")
     if kind not in ("binary", "multiclass"):
         example = next((v for v in np.ravel(y) if isinstance(v, float | np.floating) and v % 1), y[0])
-        raise ValueError(
-            f"Unknown label type: {kind}. The target holds values such as {example!r}; "
-            "for a continuous target use LSPINRegressor"
-        )
+        advice = "for a continuous target use LSPINRegressor"
+        if y.dtype == object:
+            advice = "its dtype is object: make it one of whole numbers, booleans or text"
+        raise ValueError(f"Unknown label type: {kind}. The target holds values such as {example!r}; {advice}")
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) == 1:
         raise ValueError(
@@ -237,21 +258,39 @@ def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     return classes, codes
 
 
+def _refuse_mixed_types(y: np.ndarray) -> None:
+    if y.dtype == object and isinstance(y[0], str):
+        for row, entry in enumerate(y):
+            if not isinstance(entry, str):
+                raise ValueError(f"the target mixes text ({y[0]!r} in row 0) and {entry!r} (row {row})")
+
+
 def read_response(y: Any) -> np.ndarray:
     """A continuous target as floats."""
     y = column_or_1d(y, warn=True)
+    if y.dtype.kind in "mM":
+        raise ValueError(f"the target holds dates or times ({y.dtype}); turn it into a number, such as days")
+    _refuse_gaps(y)
     if y.dtype.kind in "OUS":
-        try:
-            y = y.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"the target holds {y[0]!r}, which is no number; for classes use LSPINClassifier"
-            ) from error
+        y = np.array([_read_number(entry, row) for row, entry in enumerate(y)])
     y = y.astype(np.float64)
     _refuse_gaps(y)
-    if len(y) > 1 and np.ptp(y) == 0:
-        raise ValueError(f"the target is constant ({y[0]:g} in all {len(y)} rows): there is nothing to learn")
     return y
+
+
+def _read_number(entry: Any, row: int) -> float:
+    try:
+        return float(entry)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"the target holds {entry!r} (row {row}), which is no number; for classes use LSPINClassifier"
+        ) from error
+
+
+def refuse_constant(y: np.ndarray) -> None:
+    """Raise an error if there is more than one row and all have the same target."""
+    if len(y) > 1 and (y == y[0]).all():
+        raise ValueError(f"the target is constant ({y[0]:g} in all {len(y)} rows): there is nothing to learn")
 
 
 def _refuse_gaps(y: np.ndarray) -> None:
@@ -271,12 +310,15 @@ def _refuse_gaps(y: np.ndarray) -> None:
 
 def read_weights(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the rows, none negative and not all 0."""
+    if sample_weight is not None and not (given := np.asarray(sample_weight)).any():
+        raise ValueError(f"all {given.size} sample weights are zero, so there is no row to learn from")
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=False)
     if (weights < 0).any():
         row = int(np.flatnonzero(weights < 0)[0])
         raise ValueError(f"sample_weight is negative in row {row} ({weights[row]:g}): Negative values in data")
-    if not weights.any():
-        raise ValueError(f"all {len(weights)} sample weights are zero, so there is no row to learn from")
+    with np.errstate(over="ignore"):
+        if np.isinf(weights.sum()):
+            raise ValueError(f"sample_weight adds up to infinity (the largest is {weights.max():g}); divide it")
     return weights
 
 
@@ -398,7 +440,8 @@ def encode(table: Table, encoding: Encoding) -> tuple[np.ndarray, np.ndarray | N
         missing = missing[:, encoding.features]
     if sp.issparse(values):
         values = values.toarray()
-    standard = (_keep_varying(values, encoding) - encoding.center) / encoding.scale
+    with np.errstate(over="ignore"):  # what is too large is cut off below
+        standard = (_keep_varying(values, encoding) - encoding.center) / encoding.scale
     if missing is not None:
         standard[missing[:, encoding.owners]] = 0.0
     return np.clip(standard, -LARGEST_DEVIATION, LARGEST_DEVIATION, out=standard), missing
@@ -446,7 +489,7 @@ def _moments(rows: Rows, column_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     mean = (weight * scaled).sum(axis=0) / total
     spread = np.sqrt((weight * (scaled - mean) ** 2).sum(axis=0) / total)
     # Below a few units in the last place, what varies is rounding.
-    return mean * unit, np.where(spread > 1e-14, spread * unit, np.inf)
+    return mean * unit, np.where(spread > 1e-14, np.maximum(spread * unit, SMALLEST), np.inf)
 
 
 def _sparse_moments(values: sp.csr_array, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,9 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-if "jax" not in sys.modules:
-    # One thread a fit: fits run side by side instead, and threads of both kinds get in each other's way.
-    os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
+# One thread a fit: fits run side by side instead, and several threads for one small network cost more than
+# they gain. The compiler's thread pool is made once, with the first device, and reads this variable.
+_first_import = "jax" not in sys.modules
+_threads_before = os.environ.get("NPROC")
+if _first_import:
+    os.environ["NPROC"] = "1"
 
 import jax
 import jax.numpy as jnp
@@ -36,6 +39,10 @@ from lspin.model import (
 from lspin.networks import Layer, Layers
 from lspin.noise import Array, random_bits, split_key
 
+if _first_import:
+    jax.local_devices(backend="cpu")
+    os.environ.pop("NPROC") if _threads_before is None else os.environ.update(NPROC=_threads_before)
+
 if jax.config.values["jax_compilation_cache_dir"] is None:
     jax.config.update("jax_compilation_cache_dir", str(platformdirs.user_cache_path("lspin") / "compiled"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
@@ -46,7 +53,9 @@ RELATIONS_START = 0.4  # until then stability and diversity are off
 GATES_SETTLE = 0.8  # from then on gates are fixed and noiseless, and the predictor alone learns
 
 FINAL_NOISE = 0.8  # of the noise at the start
-GATE_DECAY = 0.3
+GATE_RATE = 0.6  # of the prediction network's learning rate
+SETTLED_RATE = 0.3  # of the learning rate, at the start of the last phase
+GATE_DECAY = 0.3  # of the prediction network's decay
 GATE_SHRINK = 1.0
 
 
@@ -195,7 +204,7 @@ def advance(
             (loss, n_open), slopes = jax.value_and_grad(objective, has_aux=True)(
                 networks, batch, owners, step_key + step.astype(jnp.uint32), moment, strengths, architecture
             )
-            networks, moments = update(networks, slopes, moments, progress, strengths.learning_rate)
+            networks, moments = update(networks, slopes, moments, progress, strengths)
             return networks, moments, totals + jnp.stack([loss, n_open])
 
         networks, moments, totals = jax.lax.fori_loop(
@@ -261,24 +270,38 @@ def gates_have_settled(clock: Array, schedule: Schedule) -> Array:
 
 
 def update(
-    networks: Networks, slopes: Networks, moments: optax.OptState, progress: Array, learning_rate: Array
+    networks: Networks, slopes: Networks, moments: optax.OptState, progress: Array, strengths: Strengths
 ) -> tuple[Networks, optax.OptState]:
     """One step of Adam on both networks, along a cosine; the gating network only while its phase lasts."""
-    rate = learning_rate * 0.5 * (1 + jnp.cos(jnp.pi * progress))
-    gate_rate = jnp.where((progress >= GATES_START) & (progress < GATES_SETTLE), rate, 0.0)
+    rate = strengths.learning_rate * rate_factor(progress)
+    gate_rate = jnp.where((progress >= GATES_START) & (progress < GATES_SETTLE), GATE_RATE * rate, 0.0)
     directions, moments = optax.scale_by_adam().update(slopes, moments)
-    prediction = jax.tree.map(lambda w, d: w - rate * d, networks.prediction, directions.prediction)
-    gating = jax.tree.map(lambda w, d: w - gate_rate * d, networks.gating, directions.gating)
+    prediction = take_direction(networks.prediction, directions.prediction, rate, strengths.weight_decay)
+    gating = take_direction(networks.gating, directions.gating, gate_rate, GATE_DECAY * strengths.weight_decay)
     return Networks(shrink_gating(gating, gate_rate), prediction), moments
 
 
+def rate_factor(progress: Array) -> Array:
+    """A cosine from 1 towards 0 over the whole run, and another, lower one over its last phase."""
+    last = (progress - GATES_SETTLE) / (1 - GATES_SETTLE)
+    explore, settle = (0.5 * (1 + jnp.cos(jnp.pi * part)) for part in (progress, last))
+    return jnp.where(progress < GATES_SETTLE, explore, SETTLED_RATE * settle)
+
+
+def take_direction(layers: Layers, directions: Layers, rate: Array, decay: Array) -> Layers:
+    """Go one step, and let the weights, not the biases, decay by a part of themselves."""
+    return tuple(
+        Layer(layer.weights * (1 - rate * decay) - rate * step.weights, layer.bias - rate * step.bias)
+        for layer, step in zip(layers, directions, strict=True)
+    )
+
+
 def shrink_gating(layers: Layers, rate: Array) -> Layers:
-    """Decay all weights a little, and those of inputs the gating network hardly uses to exactly 0."""
-    decayed = [Layer(layer.weights * (1 - rate * GATE_DECAY), layer.bias) for layer in layers]
-    first = decayed[0].weights
+    """Draw the weights of each input of the gating network together, those it hardly uses to exactly 0."""
+    first = layers[0].weights
     norms = jnp.linalg.norm(first, axis=1, keepdims=True)
     kept = jnp.maximum(1 - rate * GATE_SHRINK / jnp.maximum(norms, 1e-9), 0.0)
-    return (Layer(first * kept, decayed[0].bias), *decayed[1:])
+    return (Layer(first * kept, layers[0].bias), *layers[1:])
 
 
 def validation_loss(

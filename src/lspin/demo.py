@@ -1,0 +1,66 @@
+"""``python -m lspin.demo``: predictions for real patients, each with the few features behind it."""
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from lspin import LSPINClassifier
+
+
+def run() -> None:
+    """Fit on scikit-learn's breast-cancer table and show what held-out patients get."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    diagnosis = y.map({0: "malignant", 1: "benign"})
+    X_train, X_test, y_train, y_test = train_test_split(X, diagnosis, test_size=0.3, stratify=y, random_state=0)
+    print(f"Breast cancer: {len(X_train)} patients to learn from, {len(X_test)} held out, {X.shape[1]} features.\n")
+    model = LSPINClassifier((), random_state=0, verbose=1).fit(X_train, y_train)
+    show_scores(model, X_train, X_test, y_train, y_test)
+    show_patients(model, X_test, y_test, n_patients=3)
+
+
+def show_scores(
+    model: LSPINClassifier, X_train: pd.DataFrame, X_test: pd.DataFrame, y_train: pd.Series, y_test: pd.Series
+) -> None:
+    """Held-out accuracy beside two familiar models, and how many features each needs for a patient."""
+    linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X_train, y_train)
+    forest = RandomForestClassifier(500, random_state=0).fit(X_train, y_train)
+    n_selected = model.selected(X_test).sum(axis=1)
+    few = f"{np.median(n_selected):.0f} (of 30; the middle half of the patients: " + " to ".join(
+        f"{q:.0f}" for q in np.quantile(n_selected, [0.25, 0.75])
+    )
+    print(f"{'':22}{'held-out accuracy':>18}   features a patient needs")
+    for name, other, needs in (
+        ("lspin", model, few + ")"),
+        ("logistic regression", linear, "30"),
+        ("random forest", forest, "30"),
+    ):
+        print(f"{name:22}{other.score(X_test, y_test):>18.3f}   {needs}")
+
+
+def show_patients(model: LSPINClassifier, X: pd.DataFrame, y: pd.Series, n_patients: int) -> None:
+    """The features behind the predictions for a few patients, with what each adds to the log-odds."""
+    # Patients about whom the model is least sure are the ones worth explaining.
+    chosen = X.iloc[np.argsort(np.abs(model.decision_function(X)))[:n_patients]]
+    probabilities = model.predict_proba(chosen)
+    contributions = model.gates(chosen) * model.coef_ * (chosen.to_numpy() - model.center_)
+    for row, (patient, values) in enumerate(chosen.iterrows()):
+        likely = probabilities[row].argmax()
+        print(
+            f"\nPatient {patient}: {model.classes_[likely]} with probability {probabilities[row, likely]:.2f} "
+            f"(was {y[patient]})"
+        )
+        print(f"  {'log-odds without any feature':34}{model.intercept_[0]:>23.2f}")
+        for column in np.argsort(-np.abs(contributions[row])):
+            if contributions[row, column] != 0:
+                name = X.columns[column]
+                print(f"  {name:24}= {values[name]:>8.4g}{contributions[row, column]:>23.2f}")
+        print(f"  {f'log-odds of {model.classes_[1]}':34}{model.decision_function(chosen)[row]:>23.2f}")
+
+
+if __name__ == "__main__":
+    run()

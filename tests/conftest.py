@@ -1,0 +1,43 @@
+"""Small tables and quick settings; shapes are shared, since every new shape is a new compilation."""
+
+import numpy as np
+import pytest
+
+from lspin import LSPINClassifier, LSPINRegressor
+
+QUICK = {
+    "hidden_layer_sizes": (8,),
+    "gate_hidden_layer_sizes": (8,),
+    "learning_rate": 0.02,
+    "max_epochs": 100,
+    "random_state": 0,
+}
+
+
+@pytest.fixture(scope="session")
+def table():
+    """96 rows of two groups; the first column decides which of the next two matters."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(96, 5))
+    response = np.where(X[:, 0] > 0, X[:, 1], X[:, 2]) + 0.05 * rng.normal(size=96)
+    return X, response
+
+
+@pytest.fixture(scope="session")
+def labels(table):
+    return np.where(table[1] > 0, "yes", "no")
+
+
+@pytest.fixture(scope="session")
+def classifier(table, labels):
+    return LSPINClassifier(**QUICK, sparsity=0.01).fit(table[0], labels)
+
+
+@pytest.fixture(scope="session")
+def regressor(table):
+    return LSPINRegressor(**QUICK, sparsity=0.01).fit(*table)
+
+
+@pytest.fixture(scope="session")
+def linear_regressor(table):
+    return LSPINRegressor(**{**QUICK, "hidden_layer_sizes": ()}, sparsity=0.01).fit(*table)

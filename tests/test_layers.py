@@ -1,0 +1,58 @@
+"""Who may import whom: a module imports from lower layers only."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import lspin
+
+LAYERS = [
+    {"noise"},
+    {"gates", "networks", "losses", "tables", "progress", "datasets"},
+    {"penalties"},
+    {"model"},
+    {"training", "inference"},
+    {"fitting", "persistence"},
+    {"path"},
+    {"members"},
+    {"estimators"},
+    {"__init__"},
+    {"demo"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+SOURCES = {path.stem: path for path in Path(lspin.__file__).parent.glob("*.py")}
+HEAVY = {"jax", "optax", "matplotlib", "anndata"}
+
+
+def imports_of(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, []) for alias in node.names)
+
+
+def test_every_module_has_a_layer():
+    assert set(SOURCES) == set(LEVEL)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_module_imports_from_lower_layers_only(name):
+    for module, names in imports_of(ast.parse(SOURCES[name].read_text())):
+        if module == "lspin":
+            used = [n if n in LEVEL else "__init__" for n in names]
+        elif module.startswith("lspin."):
+            used = [module.removeprefix("lspin.")]
+        else:
+            continue
+        assert all(LEVEL[other] < LEVEL[name] for other in used), f"{name} imports {used}"
+
+
+@pytest.mark.parametrize("name", sorted(set(SOURCES) - {"training"}))
+def test_only_training_loads_heavy_packages_on_import(name):
+    top_level = ast.Module(
+        [node for node in ast.parse(SOURCES[name].read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)], []
+    )  # fmt: skip
+    roots = {module.split(".")[0] for module, _ in imports_of(top_level)}
+    assert not roots & HEAVY

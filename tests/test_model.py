@@ -1,0 +1,116 @@
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from lspin.model import (
+    Architecture,
+    Batch,
+    Moment,
+    Strengths,
+    draw_partners,
+    exchange_gates,
+    fill_shut,
+    gate_means,
+    init_networks,
+    objective,
+    predict_outputs,
+    settled_gates,
+    spread_gates,
+)
+
+RNG = np.random.default_rng(0)
+N, D = 10, 4
+ARCHITECTURE = Architecture(
+    n_features=D, n_inputs=D, n_context=D, n_outputs=1, gating_layers=(5,), prediction_layers=(6,),
+    loss="squared_error",
+)  # fmt: skip
+NETWORKS = init_networks(RNG, ARCHITECTURE)
+VALUES = RNG.normal(size=(N, D)).astype(np.float32)
+QUIET = Moment(noise_scale=jnp.float32(0.5), exploring=jnp.float32(0.0), relating=jnp.float32(1.0))
+STRENGTHS = Strengths(sparsity=0.1, noise_scale=0.5, learning_rate=0.0, weight_decay=0.0, exchange=0.5)
+
+
+def make_batch(n_rows=N, shut=None, affinity=None):
+    shares = (np.arange(N) < n_rows) / n_rows
+    return Batch(
+        values=jnp.asarray(VALUES),
+        context=jnp.asarray(VALUES),
+        shut=shut,
+        target=jnp.zeros(N),
+        shares=jnp.asarray(shares, jnp.float32),
+        affinity=affinity,
+        n_rows=jnp.int32(n_rows),
+    )
+
+
+def test_objective_without_noise_is_loss_plus_price_of_gates():
+    from scipy.stats import norm
+
+    total, n_open = objective(NETWORKS, make_batch(), None, jnp.uint32(1), QUIET, STRENGTHS, ARCHITECTURE)
+    means = gate_means(NETWORKS, VALUES)
+    gates = np.clip(0.5 + means, 0, 1)
+    loss = np.mean(predict_outputs(NETWORKS, gates * VALUES) ** 2)
+    price = 0.1 * norm.cdf((means + 0.5) / 0.5).sum(axis=1).mean()
+    assert float(total) == pytest.approx(loss + price, rel=1e-4)
+    assert float(n_open) == pytest.approx((gates > 0).sum(axis=1).mean())
+
+
+def test_padding_does_not_change_the_objective():
+    arguments = (None, jnp.uint32(1), QUIET, STRENGTHS, ARCHITECTURE)
+    padded = make_batch(n_rows=7)
+    spoiled = padded._replace(values=padded.values.at[7:].set(99.0), context=padded.context.at[7:].set(-99.0))
+    assert objective(NETWORKS, padded, *arguments)[0] == objective(NETWORKS, spoiled, *arguments)[0]
+
+
+@pytest.mark.parametrize("kind", ["rbf", "matrix"])
+def test_stability_raises_and_diversity_lowers_the_objective(kind):
+    from dataclasses import replace
+
+    architecture = replace(ARCHITECTURE, affinity=kind)
+    batch = make_batch(affinity=jnp.full((N, N), 0.5) if kind == "matrix" else None)
+
+    def cost(**relations):
+        strengths = STRENGTHS._replace(**relations)
+        return float(objective(NETWORKS, batch, None, jnp.uint32(1), QUIET, strengths, architecture)[0])
+
+    assert cost(diversity=1.0) < cost() < cost(stability=1.0)
+
+
+@pytest.mark.parametrize("n_rows", [2, 7, N])
+def test_a_partner_is_another_row_and_never_padding(n_rows):
+    for key in range(20):
+        partners = np.asarray(draw_partners(jnp.uint32(key), make_batch(n_rows)))[:n_rows]
+        assert sorted(partners) == list(range(n_rows))
+        assert (partners != np.arange(n_rows)).all()
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, 0.0), (1.0, 1.0), (0.5, 0.5)])
+def test_a_share_of_the_rows_sees_foreign_gates(share, expected):
+    gates = jnp.arange(N, dtype=jnp.float32)[:, None] * jnp.ones((1, D))
+    changed = [
+        np.mean(np.asarray(exchange_gates(gates, make_batch(), jnp.uint32(key), share))[:, 0] != np.arange(N))
+        for key in range(200)
+    ]
+    assert np.mean(changed) == pytest.approx(expected, abs=0.05)
+
+
+def test_foreign_values_come_only_where_gates_are_shut():
+    gates = jnp.asarray(RNG.integers(2, size=(N, D)), jnp.float32)
+    filled = np.asarray(fill_shut(gates, make_batch(), jnp.uint32(4), 1.0))
+    assert not filled[np.asarray(gates) == 1].any()
+    assert all(value in VALUES for value in filled[np.asarray(gates) == 0])
+
+
+def test_gates_of_missing_values_are_shut():
+    shut = np.zeros((N, D))
+    shut[3, 2] = 1
+    gates = settled_gates(NETWORKS, VALUES, shut)
+    assert gates[3, 2] == 0
+    np.testing.assert_array_equal(
+        np.delete(gates, 3, axis=0), np.delete(settled_gates(NETWORKS, VALUES, None), 3, 0)
+    )
+
+
+def test_levels_of_a_category_share_one_gate():
+    gates = np.array([[0.2, 0.7]])
+    np.testing.assert_array_equal(spread_gates(gates, np.array([0, 1, 1, 1])), [[0.2, 0.7, 0.7, 0.7]])
