@@ -44,10 +44,11 @@ def test_binary_probabilities_are_the_logistic_of_the_decision_function(classifi
 def test_a_linear_prediction_is_the_sum_of_gated_contributions(linear_regressor, table):
     X, _ = table
     model = linear_regressor
+    gates = model.gates(X)
     by_hand = [
-        model.intercept_ + sum(g * w * (x - c) for g, w, x, c in zip(gates, model.coef_, row, model.center_, strict=True))
-        for gates, row in zip(model.gates(X), X, strict=True)
-    ]  # fmt: skip
+        model.intercept_ + sum(gates[i, d] * model.coef_[d] * (X[i, d] - model.center_[d]) for d in range(5))
+        for i in range(len(X))
+    ]
     np.testing.assert_allclose(model.predict(X), by_hand)
 
 

@@ -66,11 +66,11 @@ LSPINRegressor((8,), gate_hidden_layer_sizes=(8,), sparsity=0.01, max_epochs=3, 
 print(hits.count("/jax/compilation_cache/cache_hits"), hits.count("/jax/compilation_cache/cache_misses"))
 """
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", program]
     counts = [
-        subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-        .stdout.split()
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
         for _ in range(2)
-    ]  # fmt: skip
+    ]
     assert int(counts[0][1]) > 0
     assert int(counts[1][0]) > 0
     assert int(counts[1][1]) == 0

@@ -61,8 +61,8 @@ def _draw_nonlinear(rng: np.random.Generator, first: str, second: str, n_samples
     exponent = np.where(negative, expressions[first][0], expressions[second][0])
     relevant = np.zeros(X.shape, bool)
     relevant[:, 10] = True
-    relevant[np.ix_(negative, expressions[first][1])] = True
-    relevant[np.ix_(~negative, expressions[second][1])] = True
+    relevant[:, expressions[first][1]] |= negative[:, None]
+    relevant[:, expressions[second][1]] |= ~negative[:, None]
     # 1 / (1 + exp(e)) > 0.5 says e < 0.
     return Part(X, (exponent < 0).astype(int), relevant)
 

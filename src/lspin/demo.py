@@ -17,7 +17,9 @@ def run() -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     diagnosis = y.map({0: "malignant", 1: "benign"})
     X_train, X_test, y_train, y_test = train_test_split(X, diagnosis, test_size=0.3, stratify=y, random_state=0)
-    print(f"Breast cancer: {len(X_train)} patients to learn from, {len(X_test)} held out, {X.shape[1]} features.\n")
+    print(
+        f"Breast cancer: {len(X_train)} patients to learn from, {len(X_test)} held out, {X.shape[1]} features.\n"
+    )
     model = LSPINClassifier((), random_state=0, verbose=1).fit(X_train, y_train)
     show_scores(model, X_train, X_test, y_train, y_test)
     show_patients(model, X_test, y_test, n_patients=3)
@@ -52,7 +54,7 @@ def show_patients(model: LSPINClassifier, X: pd.DataFrame, y: pd.Series, n_patie
         likely = probabilities[row].argmax()
         print(
             f"\nPatient {patient}: {model.classes_[likely]} with probability {probabilities[row, likely]:.2f} "
-            f"(was {y[patient]})"
+            f"(was {y.loc[chosen.index[row]]})"
         )
         print(f"  {'log-odds without any feature':34}{model.intercept_[0]:>23.2f}")
         for column in np.argsort(-np.abs(contributions[row])):

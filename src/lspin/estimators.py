@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from lspin.fitting import HISTORY, Problem
+from lspin.fitting import HISTORY, Problem, Recipe, recipe_for
 from lspin.inference import Member, Prediction, predict_member, predict_members
 from lspin.losses import complete_scores
 from lspin.members import Plan, Solution, solve
@@ -65,15 +65,15 @@ class _LSPIN(TransformerMixin, BaseEstimator):
     }
     _parameter_constraints: ClassVar[dict] = {
         "hidden_layer_sizes": [tuple, list],
-        "gate_hidden_layer_sizes": [tuple, list],
+        "gate_hidden_layer_sizes": [None, tuple, list],
         "sparsity": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "n_features": [None, Interval(Integral, 1, None, closed="left")],
         "stability": [Interval(Real, 0, None, closed="left")],
         "diversity": [Interval(Real, 0, None, closed="left")],
         "affinity": [StrOptions({"rbf", "labels"}), callable, "array-like"],
-        "gate_exchange": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
-        "noise_scale": [Interval(Real, 0, None, closed="neither")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "gate_exchange": [None, Interval(Real, 0, 1, closed="both")],
+        "noise_scale": [None, Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [None, Interval(Real, 0, None, closed="neither")],
         "weight_decay": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "max_epochs": [None, Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -89,17 +89,17 @@ class _LSPIN(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        hidden_layer_sizes: tuple[int, ...] = (100, 100),
+        hidden_layer_sizes: tuple[int, ...] = (200, 200),
         *,
-        gate_hidden_layer_sizes: tuple[int, ...] = (100, 100),
+        gate_hidden_layer_sizes: tuple[int, ...] | None = None,
         sparsity: float | str = "auto",
         n_features: int | None = None,
         stability: float = 0.0,
         diversity: float = 0.0,
         affinity: str | Callable | np.ndarray = "rbf",
-        gate_exchange: float | str = "auto",
-        noise_scale: float = 1.0,
-        learning_rate: float = 3e-3,
+        gate_exchange: float | None = None,
+        noise_scale: float | None = None,
+        learning_rate: float | None = None,
         weight_decay: float | str = "auto",
         max_epochs: int | None = None,
         batch_size: int = 128,
@@ -199,7 +199,7 @@ class _LSPIN(TransformerMixin, BaseEstimator):
 
     def _check_together(self) -> None:
         for name in ("hidden_layer_sizes", "gate_hidden_layer_sizes"):
-            sizes = getattr(self, name)
+            sizes = getattr(self, name) or ()
             if not all(isinstance(size, Integral) and int(size) >= 1 for size in sizes):
                 raise ValueError(f"{name} must hold whole numbers of at least 1, got {sizes!r}")
         if self.n_features is not None and self.sparsity != "auto":
@@ -243,16 +243,13 @@ class _LSPIN(TransformerMixin, BaseEstimator):
             features=encoding.features,
             loss=self._loss,
             n_outputs=self._count_outputs(),
-            gating_layers=tuple(int(size) for size in self.gate_hidden_layer_sizes),
             prediction_layers=tuple(int(size) for size in self.hidden_layer_sizes),
             affinity=affinity,
             affinity_matrix=matrix,
             stability=float(self.stability),
             diversity=float(self.diversity),
-            noise_scale=float(self.noise_scale),
-            learning_rate=float(self.learning_rate),
+            recipe=self._recipe(len(rows.target)),
             weight_decay=None if self.weight_decay == "auto" else float(self.weight_decay),
-            exchange=self._exchange_share(),
             max_epochs=None if self.max_epochs is None else int(self.max_epochs),
             batch_size=int(self.batch_size),
             patience=np.inf if self.patience is None else float(self.patience),
@@ -310,10 +307,17 @@ class _LSPIN(TransformerMixin, BaseEstimator):
         rows = source if callable(self.affinity) else kept[source]
         return "matrix", matrix if callable(self.affinity) else matrix[np.ix_(rows, rows)]
 
-    def _exchange_share(self) -> float:
-        if self.gate_exchange == "auto":
-            return 0.5 if len(self.hidden_layer_sizes) else 0.0
-        return float(self.gate_exchange)
+    def _recipe(self, n_rows: int) -> Recipe:
+        """The recipe for the predictor, with what the user set instead of its own."""
+        layers = self.gate_hidden_layer_sizes
+        chosen: dict[str, Any] = {
+            "gating_layers": None if layers is None else tuple(int(size) for size in layers),
+            "noise_scale": self.noise_scale,
+            "learning_rate": self.learning_rate,
+            "exchange": self.gate_exchange,
+        }
+        recipe = recipe_for(tuple(self.hidden_layer_sizes), n_rows)
+        return recipe._replace(**{name: value for name, value in chosen.items() if value is not None})
 
     # Using a fitted model.
 
@@ -467,17 +471,17 @@ class LSPINClassifier(ClassifierMixin, _LSPIN):
 
     def __init__(
         self,
-        hidden_layer_sizes: tuple[int, ...] = (100, 100),
+        hidden_layer_sizes: tuple[int, ...] = (200, 200),
         *,
-        gate_hidden_layer_sizes: tuple[int, ...] = (100, 100),
+        gate_hidden_layer_sizes: tuple[int, ...] | None = None,
         sparsity: float | str = "auto",
         n_features: int | None = None,
         stability: float = 0.0,
         diversity: float = 0.0,
         affinity: str | Callable | np.ndarray = "rbf",
-        gate_exchange: float | str = "auto",
-        noise_scale: float = 1.0,
-        learning_rate: float = 3e-3,
+        gate_exchange: float | None = None,
+        noise_scale: float | None = None,
+        learning_rate: float | None = None,
         weight_decay: float | str = "auto",
         max_epochs: int | None = None,
         batch_size: int = 128,

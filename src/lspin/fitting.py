@@ -28,10 +28,69 @@ if TYPE_CHECKING:
 
 Report = Callable[[float, float, float], None]  # part of the fit that is done, loss, open gates
 
-STEPS = 1200  # what a fit takes where the number of epochs is left open
 FEWEST_EPOCHS = 10
+SMALL_TABLE = 200  # rows: with fewer, gates of a linear predictor are linear too
+GATE_DECAY = 0.3  # of the prediction network's decay, for the gating network
 HISTORY_SIZE = 2048  # one size, so that folds with other numbers of epochs share a program
 HISTORY = ("loss", "validation_loss", "n_open")  # what is kept of every epoch
+
+
+class Recipe(NamedTuple):
+    """What works for a kind of predictor; docs/method.md says how it was found."""
+
+    gating_layers: tuple[int, ...]
+    steps: int  # where the number of epochs is left open
+    noise_scale: float
+    final_noise: float
+    learning_rate: float
+    gate_rate: float
+    gate_decay: float
+    gate_decay_by_price: float
+    gate_shrink: float
+    gate_shrink_by_price: float
+    exchange: float
+    gate_spread: float
+    prediction_spread: float
+
+
+NONLINEAR = Recipe(
+    gating_layers=(100, 100),
+    steps=1200,
+    noise_scale=1.0,
+    final_noise=0.8,
+    learning_rate=5e-3,
+    gate_rate=0.6,
+    gate_decay=0.0,
+    gate_decay_by_price=0.0,
+    gate_shrink=1.0,
+    gate_shrink_by_price=0.0,
+    exchange=0.5,
+    gate_spread=0.4,
+    prediction_spread=1.0,
+)
+LINEAR = Recipe(
+    gating_layers=(64,),
+    steps=2000,
+    noise_scale=0.3,
+    final_noise=1.0,
+    learning_rate=0.04,
+    gate_rate=1.0,
+    gate_decay=1.6,
+    gate_decay_by_price=320.0,
+    gate_shrink=1.6,
+    gate_shrink_by_price=320.0,
+    exchange=0.0,
+    gate_spread=1.0,
+    prediction_spread=0.3,
+)
+LINEAR_SMALL = LINEAR._replace(gating_layers=(), gate_shrink=0.0, gate_shrink_by_price=0.0)
+
+
+def recipe_for(prediction_layers: tuple[int, ...], n_rows: int) -> Recipe:
+    """The recipe for a predictor and a table."""
+    if prediction_layers:
+        return NONLINEAR
+    return LINEAR if n_rows >= SMALL_TABLE else LINEAR_SMALL
 
 
 @dataclass(frozen=True)
@@ -44,16 +103,13 @@ class Problem:
     features: np.ndarray  # positions of the columns that vary
     loss: str
     n_outputs: int
-    gating_layers: tuple[int, ...]
     prediction_layers: tuple[int, ...]
     affinity: str | None
     affinity_matrix: np.ndarray | None  # (n, n), over the rows
     stability: float
     diversity: float
-    noise_scale: float
-    learning_rate: float
+    recipe: Recipe
     weight_decay: float | None  # None: to be chosen
-    exchange: float
     max_epochs: int | None
     batch_size: int
     patience: float
@@ -96,28 +152,35 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
         n_inputs=len(encoding.owners),
         n_context=encoding.n_context if basis is None else padded,
         n_outputs=problem.n_outputs,
-        gating_layers=problem.gating_layers,
+        gating_layers=problem.recipe.gating_layers,
         prediction_layers=problem.prediction_layers,
         loss=problem.loss,
         affinity=problem.affinity,
     )
     batch_size = min(problem.batch_size, padded)
-    max_epochs = problem.max_epochs or max(FEWEST_EPOCHS, -(-STEPS // max(n_rows // batch_size, 1)))
+    recipe = problem.recipe
+    max_epochs = problem.max_epochs or max(FEWEST_EPOCHS, -(-recipe.steps // max(n_rows // batch_size, 1)))
     valid = take_rows(rows, np.arange(0)) if task.valid is None else task.valid
     padded_valid = -(-training.bucket_size(max(problem.n_valid, 1)) // batch_size) * batch_size
     rng = np.random.default_rng(task.seed)
     trained = training.train(
-        init_networks(rng, architecture),
+        init_networks(rng, architecture, recipe.gate_spread, recipe.prediction_spread),
         place_rows(rows, encoding, basis, architecture, padded, problem.affinity_matrix),
         place_rows(valid, encoding, basis, architecture, padded_valid, None),
         encoding.shared_owners,
         architecture=architecture,
         strengths=Strengths(
             sparsity=task.sparsity,
-            noise_scale=problem.noise_scale,
-            learning_rate=problem.learning_rate,
+            noise_scale=recipe.noise_scale,
+            final_noise=recipe.final_noise,
+            learning_rate=recipe.learning_rate,
+            gate_rate=recipe.gate_rate,
             weight_decay=task.weight_decay,
-            exchange=problem.exchange,
+            gate_decay=recipe.gate_decay
+            + recipe.gate_decay_by_price * task.sparsity
+            + GATE_DECAY * task.weight_decay,
+            gate_shrink=recipe.gate_shrink + recipe.gate_shrink_by_price * task.sparsity if basis is None else 0.0,
+            exchange=recipe.exchange,
             stability=problem.stability,
             diversity=problem.diversity,
             bandwidth=median_distance(rows, encoding) if problem.affinity == "rbf" else 1.0,
@@ -129,7 +192,7 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
         seed=int(rng.integers(2**32)),
         report=report,
     )
-    refuse_divergence(trained, problem.learning_rate)
+    refuse_divergence(trained, recipe.learning_rate)
     return Fit(Member(encoding, finish_networks(trained.networks, basis)), trained.history, trained.interrupted)
 
 

@@ -38,9 +38,13 @@ class Strengths(NamedTuple):
     """Numbers that may change between fits without compiling again."""
 
     sparsity: float  # price of an open gate, in units of the loss
-    noise_scale: float
+    noise_scale: float  # at the start
+    final_noise: float  # the noise at the end, as a part of that at the start
     learning_rate: float
+    gate_rate: float  # learning rate of the gating network, as a part of the other
     weight_decay: float
+    gate_decay: float
+    gate_shrink: float  # pull on all weights of an input of the gating network together
     exchange: float  # share of the rows that see another row's gates
     stability: float = 0.0
     diversity: float = 0.0
@@ -74,12 +78,14 @@ class Moment(NamedTuple):
     relating: Array  # 1 where stability and diversity are on, else 0
 
 
-def init_networks(rng: np.random.Generator, architecture: Architecture) -> Networks:
+def init_networks(
+    rng: np.random.Generator, architecture: Architecture, gate_spread: float, prediction_spread: float
+) -> Networks:
     """Random weights for both networks."""
     a = architecture
     return Networks(
-        gating=init_layers(rng, (a.n_context, *a.gating_layers, a.n_features), scale=0.4),
-        prediction=init_layers(rng, (a.n_inputs, *a.prediction_layers, a.n_outputs), scale=1.0),
+        gating=init_layers(rng, (a.n_context, *a.gating_layers, a.n_features), scale=gate_spread),
+        prediction=init_layers(rng, (a.n_inputs, *a.prediction_layers, a.n_outputs), scale=prediction_spread),
     )
 
 

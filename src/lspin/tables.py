@@ -488,6 +488,8 @@ def _moments(rows: Rows, column_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     total = np.where(total > 0, total, 1.0)
     mean = (weight * scaled).sum(axis=0) / total
     spread = np.sqrt((weight * (scaled - mean) ** 2).sum(axis=0) / total)
+    # Where 0 is an ordinary value, a shut gate stands for 0; elsewhere it stands for the mean.
+    mean = np.where(np.abs(mean) > spread, mean, 0.0)
     # Below a few units in the last place, what varies is rounding.
     return mean * unit, np.where(spread > 1e-14, np.maximum(spread * unit, SMALLEST), np.inf)
 

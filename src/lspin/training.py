@@ -5,22 +5,13 @@ tunes it is traced, so a path of penalties, all folds of a table and all seeds s
 """
 
 import os
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
-
-# One thread a fit: fits run side by side instead, and several threads for one small network cost more than
-# they gain. The compiler's thread pool is made once, with the first device, and reads this variable.
-_first_import = "jax" not in sys.modules
-_threads_before = os.environ.get("NPROC")
-if _first_import:
-    os.environ["NPROC"] = "1"
-
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 import platformdirs
 
@@ -39,24 +30,33 @@ from lspin.model import (
 from lspin.networks import Layer, Layers
 from lspin.noise import Array, random_bits, split_key
 
-if _first_import:
-    jax.local_devices(backend="cpu")
-    os.environ.pop("NPROC") if _threads_before is None else os.environ.update(NPROC=_threads_before)
-
-if jax.config.values["jax_compilation_cache_dir"] is None:
-    jax.config.update("jax_compilation_cache_dir", str(platformdirs.user_cache_path("lspin") / "compiled"))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
-
 # The schedule, in parts of the whole run.
 GATES_START = 0.1  # until then the predictor learns alone
 RELATIONS_START = 0.4  # until then stability and diversity are off
 GATES_SETTLE = 0.8  # from then on gates are fixed and noiseless, and the predictor alone learns
 
-FINAL_NOISE = 0.8  # of the noise at the start
-GATE_RATE = 0.6  # of the prediction network's learning rate
 SETTLED_RATE = 0.3  # of the learning rate, at the start of the last phase
-GATE_DECAY = 0.3  # of the prediction network's decay
-GATE_SHRINK = 1.0
+DECAY_UNIT = 5e-3  # what a decay or a shrinkage of 1 takes away in the first step, whatever the learning rate
+
+
+def prepare_compiler() -> None:
+    """Give the compiled programs one thread and a place on disk, unless JAX was set up before.
+
+    Fits run side by side instead: several threads for one small network cost more than they gain. The
+    thread pool is made with the first device, and its size is read from this variable then.
+    """
+    threads = os.environ.get("NPROC")
+    os.environ["NPROC"] = "1"
+    jax.local_devices(backend="cpu")
+    os.environ.pop("NPROC")
+    if threads is not None:
+        os.environ["NPROC"] = threads
+    if jax.config.values["jax_compilation_cache_dir"] is None:
+        jax.config.update("jax_compilation_cache_dir", str(platformdirs.user_cache_path("lspin") / "compiled"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+prepare_compiler()
 
 
 class StoredEntries(NamedTuple):
@@ -258,7 +258,7 @@ def whole_context(values: Array, shut: Array | None) -> Array:
 def at_progress(progress: Array, strengths: Strengths) -> Moment:
     """What of the objective is on at a point of the schedule in [0, 1)."""
     return Moment(
-        noise_scale=strengths.noise_scale * (1 - (1 - FINAL_NOISE) * progress),
+        noise_scale=strengths.noise_scale * (1 - (1 - strengths.final_noise) * progress),
         exploring=(progress < GATES_SETTLE).astype(jnp.float32),
         relating=(progress >= RELATIONS_START).astype(jnp.float32),
     )
@@ -273,12 +273,18 @@ def update(
     networks: Networks, slopes: Networks, moments: optax.OptState, progress: Array, strengths: Strengths
 ) -> tuple[Networks, optax.OptState]:
     """One step of Adam on both networks, along a cosine; the gating network only while its phase lasts."""
-    rate = strengths.learning_rate * rate_factor(progress)
-    gate_rate = jnp.where((progress >= GATES_START) & (progress < GATES_SETTLE), GATE_RATE * rate, 0.0)
+    pace = rate_factor(progress)
+    gate_pace = jnp.where((progress >= GATES_START) & (progress < GATES_SETTLE), strengths.gate_rate * pace, 0.0)
     directions, moments = optax.scale_by_adam().update(slopes, moments)
-    prediction = take_direction(networks.prediction, directions.prediction, rate, strengths.weight_decay)
-    gating = take_direction(networks.gating, directions.gating, gate_rate, GATE_DECAY * strengths.weight_decay)
-    return Networks(shrink_gating(gating, gate_rate), prediction), moments
+    prediction = take_direction(
+        networks.prediction, directions.prediction, strengths.learning_rate * pace,
+        decay=DECAY_UNIT * pace * strengths.weight_decay,
+    )  # fmt: skip
+    gating = take_direction(
+        networks.gating, directions.gating, strengths.learning_rate * gate_pace,
+        decay=DECAY_UNIT * gate_pace * strengths.gate_decay,
+    )  # fmt: skip
+    return Networks(shrink_inputs(gating, DECAY_UNIT * gate_pace * strengths.gate_shrink), prediction), moments
 
 
 def rate_factor(progress: Array) -> Array:
@@ -288,19 +294,19 @@ def rate_factor(progress: Array) -> Array:
     return jnp.where(progress < GATES_SETTLE, explore, SETTLED_RATE * settle)
 
 
-def take_direction(layers: Layers, directions: Layers, rate: Array, decay: Array) -> Layers:
+def take_direction(layers: Layers, directions: Layers, rate: Array, *, decay: Array) -> Layers:
     """Go one step, and let the weights, not the biases, decay by a part of themselves."""
     return tuple(
-        Layer(layer.weights * (1 - rate * decay) - rate * step.weights, layer.bias - rate * step.bias)
+        Layer(layer.weights * (1 - decay) - rate * step.weights, layer.bias - rate * step.bias)
         for layer, step in zip(layers, directions, strict=True)
     )
 
 
-def shrink_gating(layers: Layers, rate: Array) -> Layers:
-    """Draw the weights of each input of the gating network together, those it hardly uses to exactly 0."""
+def shrink_inputs(layers: Layers, amount: Array) -> Layers:
+    """Draw the weights of each input of a network together, those it hardly uses to exactly 0."""
     first = layers[0].weights
     norms = jnp.linalg.norm(first, axis=1, keepdims=True)
-    kept = jnp.maximum(1 - rate * GATE_SHRINK / jnp.maximum(norms, 1e-9), 0.0)
+    kept = jnp.maximum(1 - amount / jnp.maximum(norms, 1e-9), 0.0)
     return (Layer(first * kept, layers[0].bias), *layers[1:])
 
 
