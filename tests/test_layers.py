@@ -16,6 +16,7 @@ LAYERS = [
     {"fitting", "persistence"},
     {"path"},
     {"members"},
+    {"base"},
     {"estimators"},
     {"__init__"},
     {"demo"},

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Report = Callable[[float, float, float], None]  # part of the fit that is done, loss, open gates
 
 FEWEST_EPOCHS = 10
+MOST_EPOCHS = 250  # as long as that leaves a recipe its fewest steps
 SMALL_TABLE = 200  # rows: with fewer, gates of a linear predictor are linear too
 GATE_DECAY = 0.3  # of the prediction network's decay, for the gating network
 HISTORY_SIZE = 2048  # one size, so that folds with other numbers of epochs share a program
@@ -40,6 +41,7 @@ class Recipe(NamedTuple):
 
     gating_layers: tuple[int, ...]
     steps: int  # where the number of epochs is left open
+    fewest_steps: int  # the same, for a table of few batches
     noise_scale: float
     final_noise: float
     learning_rate: float
@@ -55,11 +57,12 @@ class Recipe(NamedTuple):
 
 NONLINEAR = Recipe(
     gating_layers=(100, 100),
-    steps=1200,
+    steps=2000,
+    fewest_steps=800,
     noise_scale=1.0,
     final_noise=0.8,
     learning_rate=5e-3,
-    gate_rate=0.6,
+    gate_rate=1.0,
     gate_decay=0.0,
     gate_decay_by_price=0.0,
     gate_shrink=1.0,
@@ -71,6 +74,7 @@ NONLINEAR = Recipe(
 LINEAR = Recipe(
     gating_layers=(64,),
     steps=2000,
+    fewest_steps=2000,
     noise_scale=0.3,
     final_noise=1.0,
     learning_rate=0.04,
@@ -159,7 +163,7 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
     )
     batch_size = min(problem.batch_size, padded)
     recipe = problem.recipe
-    max_epochs = problem.max_epochs or max(FEWEST_EPOCHS, -(-recipe.steps // max(n_rows // batch_size, 1)))
+    max_epochs = problem.max_epochs or count_epochs(recipe, max(n_rows // batch_size, 1))
     valid = take_rows(rows, np.arange(0)) if task.valid is None else task.valid
     padded_valid = -(-training.bucket_size(max(problem.n_valid, 1)) // batch_size) * batch_size
     rng = np.random.default_rng(task.seed)
@@ -194,6 +198,12 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
     )
     refuse_divergence(trained, recipe.learning_rate)
     return Fit(Member(encoding, finish_networks(trained.networks, basis)), trained.history, trained.interrupted)
+
+
+def count_epochs(recipe: Recipe, n_batches: int) -> int:
+    """Epochs of a fit where the user leaves them open: few for a large table, many for a small one."""
+    steps = np.clip(MOST_EPOCHS * n_batches, recipe.fewest_steps, recipe.steps)
+    return max(FEWEST_EPOCHS, -(-int(steps) // n_batches))
 
 
 def condensing_basis(rows: Rows, encoding: Encoding) -> np.ndarray | None:

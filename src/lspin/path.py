@@ -12,7 +12,8 @@ from lspin.losses import LOSSES, complete_scores
 from lspin.progress import Progress
 from lspin.tables import Rows, take_rows
 
-PRICES = np.geomspace(0.1, 0.002, 6)  # tried on held-out rows, as parts of the loss without any feature
+# Tried on held-out rows, as parts of the loss without any feature.
+PRICES = np.array([0.1, 0.045, 0.029, 0.02, 0.01, 0.0045, 0.002])
 DECAYS = (0.0, 3.0)  # tried at the middle price
 SMALL_TABLE = 200  # rows: up to here every row is held out once
 N_FOLDS = 5

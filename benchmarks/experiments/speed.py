@@ -1,0 +1,106 @@
+"""How fast fitting and predicting are, in CPU seconds on one thread: ``make bench-speed`` on a quiet machine."""
+
+import os
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import jax
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks.methods import lspin_official
+from benchmarks.protocol import CpuTimer, score_model, write_table
+from lspin import LSPINClassifier, LSPINRegressor, fitting, model, training
+from lspin.datasets import load_synthetic
+
+SEEDS = range(3)
+OFFICIAL = {"penalty": 0.125, "learning_rate": 0.1, "n_epochs": 10_000}  # the paper's settings for E2
+WIDE = {"tox171": (136, 1e-4), "basehock": (379, 1e-4)}  # rows to train on, price
+WIDE_EPOCHS = 200
+
+
+def time_e2(seed: int) -> list[dict[str, Any]]:
+    """One fit and a whole automatic path with our default, and the authors' recipe, on E2."""
+    data = load_synthetic("E2", seed)
+    train, valid = data.train, (data.valid.X, data.valid.y)
+    lspin_official.fit(train.X, train.y, **{**OFFICIAL, "n_epochs": 2}, seed=seed)  # compiles
+    single = LSPINClassifier(sparsity=0.005, weight_decay=0.0, random_state=seed).fit(train.X, train.y)
+    rows = []
+    with CpuTimer() as timer:
+        official = lspin_official.fit(train.X, train.y, **OFFICIAL, seed=seed)
+        official.predict(train.X[:1])  # waits for the program
+    rows.append({"what": "authors' recipe", "seconds": timer.seconds, **score_model(official, data.test)})
+    with CpuTimer() as timer:
+        single.fit(train.X, train.y)
+    rows.append({"what": "one fit", "seconds": timer.seconds, **score_model(single, data.test)})
+    path = LSPINClassifier(random_state=seed).fit(train.X, train.y, eval_set=valid)
+    with CpuTimer() as timer:
+        path.fit(train.X, train.y, eval_set=valid)
+    rows.append({"what": "automatic path", "seconds": timer.seconds, **score_model(path, data.test)})
+    return [{"table": "E2", "seed": seed, **row} for row in rows]
+
+
+def library_normal(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+    return jax.random.normal(jax.random.wrap_key_data(jax.numpy.stack([key, key])), shape)
+
+
+def time_wide(name: str, seed: int) -> list[dict[str, Any]]:
+    """An epoch on a wide real table: ours, and the plain form (dense first layer, library normals)."""
+    stored = np.load(Path(os.environ["LSPIN_DATA"]) / f"{name}.npz")
+    n_train, price = WIDE[name]
+    order = np.random.default_rng(seed).permutation(len(stored["y"]))
+    X, y = np.log1p(stored["X"][order].astype(float)), stored["y"][order]
+    settings = {"hidden_layer_sizes": (), "gate_hidden_layer_sizes": (32,), "batch_size": 512}
+    rows = []
+    for what in ("ours", "plain"):
+        clf = LSPINClassifier(**settings, sparsity=price, max_epochs=WIDE_EPOCHS, random_state=seed)
+        plain = what == "plain"
+        with (
+            mock.patch.object(fitting, "condensing_basis", return_value=None) if plain else mock.MagicMock(),
+            mock.patch.object(model, "normal", library_normal) if plain else mock.MagicMock(),
+        ):
+            training.advance.clear_cache()
+            clf.set_params(max_epochs=1).fit(X[:n_train], y[:n_train])  # compiles
+            with CpuTimer() as overhead:
+                clf.fit(X[:n_train], y[:n_train])
+            with CpuTimer() as timer:
+                clf.set_params(max_epochs=WIDE_EPOCHS + 1).fit(X[:n_train], y[:n_train])
+        training.advance.clear_cache()
+        per_epoch = (timer.seconds - overhead.seconds) / WIDE_EPOCHS
+        accuracy = 100 * clf.score(X[n_train:], y[n_train:])
+        rows.append({"table": f"{name} {n_train} x {X.shape[1]}", "seed": seed, "what": f"epoch, {what}",
+                     "seconds": per_epoch, "accuracy": accuracy})  # fmt: skip
+    return rows
+
+
+def time_prediction() -> list[dict[str, Any]]:
+    """Gates and predictions for 100,000 x 100, and the bare matrix products in NumPy."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 100))
+    clf = LSPINRegressor(sparsity=0.01, max_epochs=10, random_state=0).fit(X[:500], X[:500, 0])
+    layers = [layer.weights for layers in clf.members_[0].networks for layer in layers]
+    hidden = {size: rng.normal(size=(len(X), size)) for size in {len(weights) for weights in layers}}
+    with threadpool_limits(1):
+        with CpuTimer() as products:
+            for weights in layers:
+                hidden[len(weights)] @ weights
+        with CpuTimer() as prediction:
+            clf._predict(X)
+    return [
+        {"table": "100000 x 100", "seed": 0, "what": what, "seconds": timer.seconds}
+        for what, timer in (("matrix products", products), ("gates and predictions", prediction))
+    ]
+
+
+def main() -> None:
+    rows = [row for seed in SEEDS for row in time_e2(seed)]
+    if "LSPIN_DATA" in os.environ:
+        rows += [row for name in WIDE for seed in SEEDS for row in time_wide(name, seed)]
+    rows += time_prediction()
+    frame = write_table("speed", rows)
+    print(frame.groupby(["table", "what"], sort=False)[["seconds", "f1", "accuracy"]].mean().to_string())
+
+
+if __name__ == "__main__":
+    main()

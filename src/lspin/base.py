@@ -1,0 +1,554 @@
+"""What the estimators share: reading X and y, letting the engine fit, gates, saving."""
+
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from lspin.fitting import HISTORY, Problem, Recipe, recipe_for
+from lspin.inference import Member, Prediction, predict_member, predict_members
+from lspin.members import Plan, Solution, solve
+from lspin.path import Candidate
+from lspin.persistence import SavedModel, write_model
+from lspin.tables import (
+    Levels,
+    Rows,
+    Table,
+    columns_of_inputs,
+    is_frame,
+    learn_encoding,
+    merge_rows,
+    read_table,
+    read_weights,
+)
+
+PARAMETERS = """\
+    Parameters
+    ----------
+    hidden_layer_sizes
+        Widths of the prediction network's hidden layers; ``()`` is a linear predictor (LLSPIN).
+    gate_hidden_layer_sizes
+        Widths of the gating network's hidden layers. By default two of 100 for a nonlinear predictor; for a
+        linear one, one of 64 from 200 rows on and none below.
+    sparsity
+        Price of an open gate in units of the loss, or ``"auto"``: chosen on held-out rows from a path of prices.
+    n_features
+        About this many features per sample instead: the price is solved for, so that the median training row
+        opens this many gates, plus or minus one.
+    stability, diversity
+        How strongly similar samples are drawn to equal gates, and dissimilar ones to different gates.
+    affinity
+        What similar means: ``"rbf"`` (Gaussian of the distance, its bandwidth the median distance),
+        ``"labels"`` (of one class), a function of two tables that returns a matrix, or the matrix itself.
+    gate_exchange
+        Share of the rows that see another row's gates in training, so that the predictor cannot read the
+        answer off the gates. By default one half for a nonlinear predictor and none for a linear one.
+    noise_scale
+        Standard deviation of the gates' noise at the start of training. By default 1, and 0.3 for a linear
+        predictor.
+    learning_rate
+        Of Adam, at the start of a cosine. By default 0.005, and 0.04 for a linear predictor.
+    weight_decay
+        Decay of the weights, or ``"auto"``: none or a strong one (3), whichever does better on held-out rows.
+    max_epochs
+        Passes over the rows. By default as many as take about 2,000 steps, 250 at the most for a nonlinear
+        predictor unless those are fewer than 800 steps.
+    batch_size
+        Rows of a step; smaller tables are taken whole.
+    validation_fraction
+        Part of the rows held out to choose the sparsity by. Tables of up to 200 rows are cross-validated
+        instead, in five folds.
+    patience
+        Epochs without a lower validation loss after which training moves to its last phase or ends, and the
+        best epoch of the last phase is kept. By default training runs to its end.
+    n_restarts
+        Initialisations tried for each sparsity where an ``eval_set`` is given; by default 2, and more for
+        tables of fewer than 100 rows.
+    n_members
+        Models to train with other initialisations and average.
+    bootstrap
+        Whether each member draws its own rows with replacement."""
+
+MORE = """\
+    n_jobs
+        Fits to run side by side, as in joblib.
+    random_state
+        Seed: the same seed gives the same fit, bit for bit, whatever ``n_jobs``.
+    verbose
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    sparsity_, weight_decay_
+        The chosen ones.
+    path_
+        Frame with one row for each sparsity tried: held-out loss and score, median number of features.
+    history_
+        Frame with one row for each member and epoch: loss, validation loss, mean number of open gates.
+    n_iter_
+        Epochs of the longest fit.
+    n_features_in_, feature_names_in_
+        Number and names of the columns."""
+
+
+def fill_docstring(kind: type) -> type:
+    """Put the description of the shared parameters and attributes into a docstring."""
+    assert kind.__doc__ is not None
+    kind.__doc__ = kind.__doc__.replace("    {parameters}", PARAMETERS).replace("    {more}", MORE)
+    return kind
+
+
+class LSPINBase(TransformerMixin, BaseEstimator):
+    """All that classifier and regressor share.
+
+    They differ in how a target is read (``_read_target``, and ``_read_known_target`` once classes are known),
+    in what is learned of it (``_learn_target``), in how rows are adjusted to that (``_adjust``), in the loss,
+    and in how outputs become predictions.
+    """
+
+    _learned: ClassVar[dict[str, type]] = {
+        "n_features_in_": int,
+        "feature_names_in_": np.ndarray,
+        "sparsity_": float,
+        "weight_decay_": float,
+        "path_": pd.DataFrame,
+        "history_": pd.DataFrame,
+        "n_iter_": int,
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        "hidden_layer_sizes": [tuple, list],
+        "gate_hidden_layer_sizes": [None, tuple, list],
+        "sparsity": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "n_features": [None, Interval(Integral, 1, None, closed="left")],
+        "stability": [Interval(Real, 0, None, closed="left")],
+        "diversity": [Interval(Real, 0, None, closed="left")],
+        "affinity": [StrOptions({"rbf", "labels"}), callable, "array-like"],
+        "gate_exchange": [None, Interval(Real, 0, 1, closed="both")],
+        "noise_scale": [None, Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [None, Interval(Real, 0, None, closed="neither")],
+        "weight_decay": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "max_epochs": [None, Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "patience": [None, Interval(Integral, 1, None, closed="left")],
+        "n_restarts": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "bootstrap": ["boolean"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        hidden_layer_sizes: tuple[int, ...] = (200, 200),
+        *,
+        gate_hidden_layer_sizes: tuple[int, ...] | None = None,
+        sparsity: float | str = "auto",
+        n_features: int | None = None,
+        stability: float = 0.0,
+        diversity: float = 0.0,
+        affinity: str | Callable | np.ndarray = "rbf",
+        gate_exchange: float | None = None,
+        noise_scale: float | None = None,
+        learning_rate: float | None = None,
+        weight_decay: float | str = "auto",
+        max_epochs: int | None = None,
+        batch_size: int = 128,
+        validation_fraction: float = 0.2,
+        patience: int | None = None,
+        n_restarts: int | str = "auto",
+        n_members: int = 1,
+        bootstrap: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.gate_hidden_layer_sizes = gate_hidden_layer_sizes
+        self.sparsity = sparsity
+        self.n_features = n_features
+        self.stability = stability
+        self.diversity = diversity
+        self.affinity = affinity
+        self.gate_exchange = gate_exchange
+        self.noise_scale = noise_scale
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.n_restarts = n_restarts
+        self.n_members = n_members
+        self.bootstrap = bootstrap
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: tuple | None = None) -> Self:
+        """Learn which features each row needs, and to predict from those.
+
+        Parameters
+        ----------
+        X
+            Table of shape ``(n_samples, n_columns)``: a pandas or polars frame, an array or a sparse matrix.
+            Categorical columns get one gate each; missing values are allowed, and their gate is shut.
+        y
+            Target, shape ``(n_samples,)``.
+        sample_weight
+            Weight of each row. A row of weight 2 is the same as the row given twice.
+        eval_set
+            Rows to choose the sparsity by, ``(X, y)`` or ``(X, y, sample_weight)``, instead of rows held out
+            from ``X``. The model chosen is then kept as it is.
+
+        """
+        self.__dict__.pop("members_", None)
+        self._validate_params()
+        self._check_together()
+        problem, valid = self._pose(X, y, sample_weight, eval_set)
+        plan = Plan(
+            sparsity=None if self.sparsity == "auto" else float(self.sparsity),
+            n_features=self.n_features,
+            validation_fraction=self.validation_fraction,
+            n_restarts=self._count_restarts(len(problem.rows.target)),
+            n_members=self.n_members,
+            bootstrap=self.bootstrap,
+            n_jobs=self.n_jobs,
+            shows_progress=bool(self.verbose),
+        )
+        return self._keep(solve(problem, valid, plan, check_random_state(self.random_state)))
+
+    def _keep(self, solution: Solution) -> Self:
+        if not solution.fits:
+            raise KeyboardInterrupt
+        self.sparsity_ = solution.sparsity
+        self.weight_decay_ = solution.weight_decay
+        self.path_ = pd.DataFrame(solution.path, columns=list(Candidate._fields))
+        histories = [pd.DataFrame(fit.history, columns=list(HISTORY)) for fit in solution.fits]
+        self.history_ = pd.concat(histories, keys=range(len(histories)), names=["member", "epoch"]).reset_index()
+        self.n_iter_ = max(len(history) for history in histories)
+        self.members_ = [fit.member for fit in solution.fits]
+        self._warn(solution)
+        return self
+
+    def _warn(self, solution: Solution) -> None:
+        if solution.interrupted:
+            warnings.warn(
+                f"interrupted: kept the best so far, {len(solution.fits)} of {self.n_members} members",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        elif (wanted := self.n_features) is not None:
+            nearest = min((row.n_features for row in solution.path), key=lambda n: abs(n - wanted))
+            if abs(nearest - wanted) > 1:
+                warnings.warn(
+                    f"no sparsity was found at which the median row opens {wanted} gates; "
+                    f"the nearest reached is {nearest:g}, at sparsity={solution.sparsity:.3g}",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
+
+    def _check_together(self) -> None:
+        for name in ("hidden_layer_sizes", "gate_hidden_layer_sizes"):
+            sizes = getattr(self, name) or ()
+            if not all(isinstance(size, Integral) and int(size) >= 1 for size in sizes):
+                raise ValueError(f"{name} must hold whole numbers of at least 1, got {sizes!r}")
+        if self.n_features is not None and self.sparsity != "auto":
+            raise ValueError(
+                f"n_features={self.n_features} asks for a price to be found, and sparsity={self.sparsity} "
+                "gives one: leave sparsity at 'auto' or n_features at None"
+            )
+        if self.bootstrap and self.n_members == 1:
+            raise ValueError("bootstrap=True draws other rows for each member: it needs n_members > 1")
+
+    def _pose(self, X: Any, y: Any, sample_weight: Any, eval_set: tuple | None) -> tuple[Problem, Rows | None]:
+        """The problem that a table poses, and the rows of the evaluation set."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        X = self._check_table(X, reset=True)
+        check_consistent_length(X, y)
+        weights = read_weights(sample_weight, X)
+        kept = np.flatnonzero(weights)
+        X, y = _safe_indexing(X, kept), np.asarray(y)[kept]
+        target = self._read_target(y)
+        table, levels = read_table(X)
+        merged = merge_rows(table, target, weights[kept])
+        if len(merged.target) < 2:
+            raise ValueError(
+                f"n_samples=1: the table has one distinct row of positive weight ({len(weights)} in all), and "
+                "at least two are needed"
+            )
+        encoding = learn_encoding(merged, levels, self.n_features_in_)
+        if self.n_features is not None and self.n_features > encoding.n_features:
+            raise ValueError(
+                f"n_features={self.n_features}, but only {encoding.n_features} of the {self.n_features_in_} "
+                "columns vary"
+            )
+        self._learn_target(merged)
+        rows = self._adjust(merged)
+        affinity, matrix = self._read_affinity(X, kept, rows.source, len(weights))
+        problem = Problem(
+            rows=rows,
+            levels=levels,
+            n_columns=self.n_features_in_,
+            features=encoding.features,
+            loss=self._loss,
+            n_outputs=self._count_outputs(),
+            prediction_layers=tuple(int(size) for size in self.hidden_layer_sizes),
+            affinity=affinity,
+            affinity_matrix=matrix,
+            stability=float(self.stability),
+            diversity=float(self.diversity),
+            recipe=self._recipe(len(rows.target)),
+            weight_decay=None if self.weight_decay == "auto" else float(self.weight_decay),
+            max_epochs=None if self.max_epochs is None else int(self.max_epochs),
+            batch_size=int(self.batch_size),
+            patience=np.inf if self.patience is None else float(self.patience),
+        )
+        return problem, self._read_eval_set(eval_set, levels)
+
+    def _count_restarts(self, n_rows: int) -> int:
+        """As asked for; else more for a small table, where a start costs little and counts for much."""
+        return max(2, min(16, 200 // n_rows)) if self.n_restarts == "auto" else int(self.n_restarts)
+
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        """The table with names and number of columns checked; arrays become arrays of floats."""
+        if is_frame(X):
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
+
+    def _read_eval_set(self, eval_set: tuple | None, levels: Levels) -> Rows | None:
+        if eval_set is None:
+            return None
+        if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
+            raise ValueError("eval_set must be (X, y) or (X, y, sample_weight)")
+        X, y, *rest = eval_set
+        X = self._check_table(X, reset=False)
+        check_consistent_length(X, y)
+        weights = read_weights(rest[0] if rest else None, X)
+        table, _ = read_table(X, levels)
+        return self._adjust(Rows(table, self._read_known_target(y), weights, np.arange(len(weights))))
+
+    def _read_affinity(
+        self, X: Any, kept: np.ndarray, source: np.ndarray, n_given: int
+    ) -> tuple[str | None, np.ndarray | None]:
+        """The kind of affinity and, where it is a function or a matrix, its values for the rows."""
+        if self.stability == 0 and self.diversity == 0:
+            return None, None
+        if isinstance(self.affinity, str):
+            if self.affinity == "labels" and self._loss != "cross_entropy":
+                raise ValueError("affinity='labels' needs classes; for a continuous target use 'rbf'")
+            return self.affinity, None
+        if callable(self.affinity):
+            chosen = _safe_indexing(X, source)
+            matrix = np.asarray(self.affinity(chosen, chosen), np.float64)
+            expected = (len(source), len(source))
+        else:
+            matrix = np.asarray(self.affinity, np.float64)
+            expected = (n_given, n_given)
+        if matrix.shape != expected:
+            raise ValueError(f"affinity has the shape {matrix.shape} where {expected} is needed")
+        wrong = np.argwhere(~np.isfinite(matrix) | (matrix < 0))
+        if len(wrong):
+            row, column = wrong[0]
+            raise ValueError(
+                f"affinity must be finite and not negative: it is {matrix[row, column]:g} in row {row}, "
+                f"column {column}"
+            )
+        rows = source if callable(self.affinity) else kept[source]
+        return "matrix", matrix if callable(self.affinity) else matrix[np.ix_(rows, rows)]
+
+    def _recipe(self, n_rows: int) -> Recipe:
+        """The recipe for the predictor, with what the user set instead of its own."""
+        layers = self.gate_hidden_layer_sizes
+        chosen: dict[str, Any] = {
+            "gating_layers": None if layers is None else tuple(int(size) for size in layers),
+            "noise_scale": self.noise_scale,
+            "learning_rate": self.learning_rate,
+            "exchange": self.gate_exchange,
+        }
+        recipe = recipe_for(tuple(self.hidden_layer_sizes), n_rows)
+        return recipe._replace(**{name: value for name, value in chosen.items() if value is not None})
+
+    # Using a fitted model.
+
+    @property
+    def _levels(self) -> Levels:
+        return self.members_[0].encoding.levels
+
+    def _read(self, X: Any) -> Table:
+        check_is_fitted(self)
+        return read_table(self._check_table(X, reset=False), self._levels)[0]
+
+    def _predict(self, X: Any) -> Prediction:
+        table = self._read(X)
+        return predict_members(self.members_, table)
+
+    def gates(self, X: Any) -> np.ndarray:
+        """How far each feature's gate is open for each row: shape ``(n_samples, n_columns)``, in [0, 1].
+
+        With several members, the mean of their gates.
+        """
+        return self._predict(X).gates
+
+    def selected(self, X: Any) -> np.ndarray:
+        """Which features each row's prediction can see: true where a gate of any member is open."""
+        return self.gates(X) > 0
+
+    def selection_frequency(self, X: Any) -> np.ndarray:
+        """The share of the members that open a gate: how sure a selection is."""
+        table = self._read(X)
+        return np.mean([predict_member(member, table).gates > 0 for member in self.members_], axis=0)
+
+    def transform(self, X: Any) -> Any:
+        """The table with every value multiplied by its gate, in the units of the table.
+
+        A categorical column becomes one column a level, 1 times the gate where the row has that level.
+        Missing values become 0.
+        """
+        table = self._read(X)
+        gates = predict_members(self.members_, table).gates
+        gates = gates[:, columns_of_inputs(self.n_features_in_, self._levels)]
+        return sp.csr_array(table.values.multiply(gates)) if sp.issparse(table.values) else table.values * gates
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns that :meth:`transform` returns."""
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        return np.array(
+            [
+                name if column not in self._levels else f"{name}_{level}"
+                for column, name in enumerate(names)
+                for level in self._levels.get(column, (None,))
+            ],
+            dtype=object,
+        )
+
+    @property
+    def _linear_member(self) -> Member:
+        """The member whose coefficients can be shown."""
+        check_is_fitted(self)
+        if len(self.hidden_layer_sizes) or len(self.members_) > 1:
+            raise AttributeError(
+                "coefficients exist for a single linear predictor only: hidden_layer_sizes=() and n_members=1"
+            )
+        return self.members_[0]
+
+    @property
+    def _coefficients(self) -> np.ndarray:
+        """Weights in units of the table, shape ``(n_outputs, n_inputs)``; 0 for columns that do not vary."""
+        member = self._linear_member
+        column_of = columns_of_inputs(self.n_features_in_, self._levels)
+        weights = np.zeros((member.networks.prediction[0].weights.shape[1], len(column_of)))
+        weights[:, np.isin(column_of, member.encoding.features)] = (
+            member.networks.prediction[0].weights / member.encoding.scale[:, None]
+        ).T
+        return weights
+
+    @property
+    def center_(self) -> np.ndarray:
+        """The value of each input at which it contributes nothing: ``coef_`` acts on the distance to it."""
+        member = self._linear_member
+        column_of = columns_of_inputs(self.n_features_in_, self._levels)
+        center = np.zeros(len(column_of))
+        center[np.isin(column_of, member.encoding.features)] = member.encoding.center
+        return center
+
+    # Saving.
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file of arrays and JSON, to be read by :func:`lspin.load`."""
+        check_is_fitted(self)
+        learned = {name: value for name in self._learned if (value := getattr(self, name, None)) is not None}
+        write_model(
+            path,
+            SavedModel(
+                kind=type(self).__name__,
+                version=version("lspin"),
+                parameters={name: _storable(name, value) for name, value in self.get_params().items()},
+                attributes=learned,
+                members=self.members_,
+            ),
+        )
+
+    @classmethod
+    def _restore(cls, saved: SavedModel) -> Self:
+        """The estimator that a file describes, or an error if its parts do not fit together."""
+        estimator = cls(**{name: _restored(value) for name, value in saved.parameters.items()})
+        estimator._validate_params()
+        for name, kind in cls._learned.items():
+            value = saved.attributes.get(name)
+            if value is None and name == "feature_names_in_":
+                continue
+            if not isinstance(value, kind) or (isinstance(value, np.ndarray) and value.ndim != 1):
+                raise ValueError(f"its {name} is {value!r}")
+            setattr(estimator, name, value)
+        estimator._refuse_mismatch(saved.members)
+        estimator.members_ = saved.members
+        return estimator
+
+    def _refuse_mismatch(self, members: list[Member]) -> None:
+        """Raise an error if loaded members do not fit the rest of the file."""
+        n_outputs = {len(member.networks.prediction[-1].bias) for member in members}
+        n_columns = {member.encoding.n_columns for member in members}
+        if n_outputs != {self._count_outputs()} or n_columns != {self.n_features_in_}:
+            raise ValueError("its members do not fit its columns or its classes")
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and len(names) != self.n_features_in_:
+            raise ValueError(f"it has {len(names)} names for {self.n_features_in_} columns")
+
+    # What scikit-learn asks.
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "members_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _storable(name: str, value: Any) -> Any:
+    """A parameter as JSON can hold it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if name == "affinity" and not isinstance(value, str):
+        warnings.warn(
+            "affinity is a function or a matrix and is not saved; it serves fitting only",
+            UserWarning,
+            stacklevel=3,
+        )
+        return "rbf"
+    if isinstance(value, np.random.RandomState):
+        return None
+    if isinstance(value, dict):  # JSON would turn the classes into text
+        return {"pairs": [[_storable(name, part) for part in pair] for pair in value.items()]}
+    if isinstance(value, tuple | list):
+        return [_storable(name, part) for part in value]
+    return value
+
+
+def _restored(value: Any) -> Any:
+    """A parameter as it was before :func:`_storable`; lists become tuples."""
+    if isinstance(value, dict):
+        return dict(value["pairs"])
+    return tuple(value) if isinstance(value, list) else value
