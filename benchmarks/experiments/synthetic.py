@@ -18,7 +18,7 @@ REGRESSION = ("E5", "linear", "unequal")
 LINEAR_SIZES = (60, 30, 18, 12, 10, 6)
 
 # The unequal example wants gates without hidden layer, little noise and no foreign gates: docs/method.md says why.
-UNEQUAL = {"gate_hidden_layer_sizes": (), "noise_scale": 0.4, "gate_exchange": 0.0, "n_restarts": 2}
+UNEQUAL = {"gate_hidden_layer_sizes": (), "noise_scale": 0.4, "gate_exchange": 0.0, "max_epochs": 600}
 
 RUNS: list[tuple[str, int | None, dict[str, Any]]] = [
     *((name, None, {}) for name in ("E1", "E2", "E3", "E4", "E5", "overlap")),
@@ -74,10 +74,12 @@ def summarise(rows: pd.DataFrame) -> str:
 
 
 def main() -> None:
-    jobs = [(*run, seed) for run in RUNS for seed in SEEDS]
-    results = Parallel(n_jobs=-1, return_as="generator")(delayed(run_one)(*job) for job in jobs)
-    rows = write_table("synthetic", list(tqdm(results, total=len(jobs), desc="synthetic")))
-    print(summarise(rows))
+    rows: list[dict[str, Any]] = []
+    with Parallel(n_jobs=-1) as parallel:
+        for run in tqdm(RUNS, desc="synthetic"):
+            rows += parallel(delayed(run_one)(*run, seed) for seed in SEEDS)
+            table = write_table("synthetic", rows)
+    print(summarise(table))
 
 
 if __name__ == "__main__":

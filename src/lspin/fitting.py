@@ -87,7 +87,7 @@ LINEAR = Recipe(
     gate_spread=1.0,
     prediction_spread=0.3,
 )
-LINEAR_SMALL = LINEAR._replace(gating_layers=(), gate_shrink=0.0, gate_shrink_by_price=0.0)
+LINEAR_SMALL = LINEAR._replace(gating_layers=())
 
 
 def recipe_for(prediction_layers: tuple[int, ...], n_rows: int) -> Recipe:
@@ -166,6 +166,8 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
     max_epochs = problem.max_epochs or count_epochs(recipe, max(n_rows // batch_size, 1))
     valid = take_rows(rows, np.arange(0)) if task.valid is None else task.valid
     padded_valid = -(-training.bucket_size(max(problem.n_valid, 1)) // batch_size) * batch_size
+    # Shrinkage picks the columns a hidden gating layer sees: linear gates and condensed rows have none to pick.
+    shrinks = bool(recipe.gating_layers) and basis is None
     rng = np.random.default_rng(task.seed)
     trained = training.train(
         init_networks(rng, architecture, recipe.gate_spread, recipe.prediction_spread),
@@ -183,7 +185,7 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
             gate_decay=recipe.gate_decay
             + recipe.gate_decay_by_price * task.sparsity
             + GATE_DECAY * task.weight_decay,
-            gate_shrink=recipe.gate_shrink + recipe.gate_shrink_by_price * task.sparsity if basis is None else 0.0,
+            gate_shrink=recipe.gate_shrink + recipe.gate_shrink_by_price * task.sparsity if shrinks else 0.0,
             exchange=recipe.exchange,
             stability=problem.stability,
             diversity=problem.diversity,

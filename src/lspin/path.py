@@ -13,11 +13,12 @@ from lspin.progress import Progress
 from lspin.tables import Rows, take_rows
 
 # Tried on held-out rows, as parts of the loss without any feature.
-PRICES = np.array([0.1, 0.045, 0.029, 0.02, 0.01, 0.0045, 0.002])
-DECAYS = (0.0, 3.0)  # tried at the middle price
+PRICES = (0.1, 0.045, 0.029, 0.02, 0.01, 0.0055, 0.003)
+FIRST_PRICE = 0.029
+DECAYS = (0.0, 3.0)  # tried at the first price, and at the chosen one again
 SMALL_TABLE = 200  # rows: up to here every row is held out once
 N_FOLDS = 5
-PRICE_OF_A_FEATURE = 0.003  # what one more open gate must gain on held-out rows, by the rule that chooses
+PRICE_OF_A_FEATURE = 0.001  # what one more open gate must gain on held-out rows, by the rule that chooses
 FALLBACK_PRICE = 0.01  # where a table has too few rows to hold any out
 FALLBACK_DECAY = 0.3  # where no rows are held out to choose it by
 WAVE = 3  # prices tried at once while searching for a number of features
@@ -32,11 +33,12 @@ class Candidate(NamedTuple):
     validation_loss: float
     validation_score: float
     n_features: float  # median over the held-out rows
+    mean_features: float
 
     @property
     def cost(self) -> float:
         """What the choice minimises."""
-        return self.validation_loss + PRICE_OF_A_FEATURE * self.n_features
+        return self.validation_loss + PRICE_OF_A_FEATURE * self.mean_features
 
 
 class Tried(NamedTuple):
@@ -108,25 +110,20 @@ def choose_price(
     Notes
     -----
     The path starts at the loss of a constant prediction: opening a gate costs the price, so at that price no
-    feature can pay for itself. That model is known without a fit. The weight decay is chosen first, at the
-    middle price. With several seeds, each price is judged by its best start.
+    feature can pay for itself. That model is known without a fit. The weight decay is chosen first, at one
+    price, and looked at again at the chosen one. With several seeds, each price is judged by its best start.
 
     """
     if not splits:
         return Choice(FALLBACK_PRICE, problem.weight_decay or FALLBACK_DECAY, [], [], False)
     closed = judge_closed(problem, splits)
-    prices = [float(price) for price in closed.candidate.sparsity * PRICES]
-    middle = prices.pop(2)
-    decays = DECAYS if problem.weight_decay is None else (problem.weight_decay,)
-    tried, interrupted = try_settings(
-        problem, splits, [(middle, decay) for decay in decays], seeds, n_jobs, progress
-    )
-    if not interrupted:
-        decay = min(tried, key=lambda t: t.candidate.cost).candidate.weight_decay
-        rest, interrupted = try_settings(
-            problem, splits, [(price, decay) for price in prices], seeds, n_jobs, progress
-        )
-        tried += rest
+    tried: list[Tried] = []
+    interrupted = False
+    for settings in _stages(problem, closed.candidate.sparsity, tried):
+        found, interrupted = try_settings(problem, splits, settings, seeds, n_jobs, progress)
+        tried += found
+        if interrupted:
+            break
     # Ties go to the sparser model.
     tried = sorted([closed, *tried], key=lambda t: -t.candidate.sparsity)
     best = min([t for t in tried if t.fits or not interrupted], key=lambda t: t.candidate.cost, default=closed)
@@ -137,6 +134,21 @@ def choose_price(
         best.fits,
         interrupted,
     )
+
+
+def _stages(problem: Problem, highest: float, tried: list[Tried]) -> Iterator[list[tuple[float, float]]]:
+    """Prices and decays to try next, given all that was tried by then."""
+
+    def best() -> Candidate:
+        return min((t.candidate for t in tried), key=lambda candidate: candidate.cost)
+
+    decays = DECAYS if problem.weight_decay is None else (problem.weight_decay,)
+    yield [(FIRST_PRICE * highest, decay) for decay in decays]
+    decay = best().weight_decay
+    yield [(float(price) * highest, decay) for price in PRICES if price != FIRST_PRICE]
+    price = best().sparsity
+    done = {(t.candidate.sparsity, t.candidate.weight_decay) for t in tried}
+    yield [(price, decay) for decay in decays if (price, decay) not in done]
 
 
 def try_settings(
@@ -196,6 +208,7 @@ def _candidate(
         validation_loss=float(np.average(losses, weights=weight)),
         validation_score=held_out_score(outputs, target, weight, losses, loss),
         n_features=weighted_median(n_open, weight),
+        mean_features=float(np.average(n_open, weights=weight)),
     )
 
 
@@ -244,9 +257,10 @@ def find_price(problem: Problem, n_features: int, task: Task, *, n_jobs: int | N
 
 
 def _count(price: float, decay: float, fit: Fit, problem: Problem) -> Candidate:
-    gates = predict_member(fit.member, problem.rows.table).gates
-    n_features = weighted_median((gates > 0).sum(axis=1), problem.rows.weight)
-    return Candidate(price, decay, float("nan"), float("nan"), n_features)
+    n_open = (predict_member(fit.member, problem.rows.table).gates > 0).sum(axis=1)
+    weight = problem.rows.weight
+    middle, mean = weighted_median(n_open, weight), float(np.average(n_open, weights=weight))
+    return Candidate(price, decay, float("nan"), float("nan"), middle, mean)
 
 
 def run_tasks(
