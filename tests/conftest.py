@@ -10,6 +10,7 @@ QUICK = {
     "gate_hidden_layer_sizes": (8,),
     "learning_rate": 0.02,
     "max_epochs": 100,
+    "noise_scale": 0.5,
     "random_state": 0,
 }
 

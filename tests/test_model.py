@@ -24,10 +24,13 @@ ARCHITECTURE = Architecture(
     n_features=D, n_inputs=D, n_context=D, n_outputs=1, gating_layers=(5,), prediction_layers=(6,),
     loss="squared_error",
 )  # fmt: skip
-NETWORKS = init_networks(RNG, ARCHITECTURE)
+NETWORKS = init_networks(RNG, ARCHITECTURE, gate_spread=0.4, prediction_spread=1.0)
 VALUES = RNG.normal(size=(N, D)).astype(np.float32)
 QUIET = Moment(noise_scale=jnp.float32(0.5), exploring=jnp.float32(0.0), relating=jnp.float32(1.0))
-STRENGTHS = Strengths(sparsity=0.1, noise_scale=0.5, learning_rate=0.0, weight_decay=0.0, exchange=0.5)
+STRENGTHS = Strengths(
+    sparsity=0.1, noise_scale=0.5, final_noise=1.0, learning_rate=0.0, gate_rate=1.0, weight_decay=0.0,
+    gate_decay=0.0, gate_shrink=0.0, exchange=0.5,
+)  # fmt: skip
 
 
 def make_batch(n_rows=N, shut=None, affinity=None):

@@ -376,12 +376,19 @@ def test_scales_of_a_sparse_table_match_numpy_and_its_zeros_stay():
 
 @pytest.mark.parametrize("scales", [(1e-12, 1e12), (1e30, 1.0), (1e307, 1e-300)])
 def test_columns_on_any_scale_have_mean_0_and_variance_1_side_by_side(scales):
-    values = np.random.default_rng(0).normal(size=(20, 2)) * scales
+    values = np.random.default_rng(0).normal(loc=5, size=(20, 2)) * scales
     rows = rows_of(values)
     inputs, missing = encode(rows.table, learn_encoding(rows, {}, 2))
     assert missing is None
     np.testing.assert_allclose(inputs.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(inputs.std(axis=0), 1)
+
+
+def test_a_column_is_centred_only_where_zero_is_no_ordinary_value():
+    values = np.random.default_rng(0).normal(loc=[0.3, 5.0, -5.0], size=(200, 3))
+    encoding = learn_encoding(rows_of(values), {}, 3)
+    np.testing.assert_allclose(encoding.center, values.mean(axis=0) * [0, 1, 1])
+    np.testing.assert_allclose(encoding.scale, values.std(axis=0))
 
 
 @pytest.mark.parametrize("spread", [5e-324, 1e-300, 1.0, 1e300, 1.7e308])
