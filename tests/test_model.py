@@ -29,7 +29,7 @@ VALUES = RNG.normal(size=(N, D)).astype(np.float32)
 QUIET = Moment(noise_scale=jnp.float32(0.5), exploring=jnp.float32(0.0), relating=jnp.float32(1.0))
 STRENGTHS = Strengths(
     sparsity=0.1, noise_scale=0.5, final_noise=1.0, learning_rate=0.0, gate_rate=1.0, weight_decay=0.0,
-    gate_decay=0.0, gate_shrink=0.0, exchange=0.5,
+    gate_decay=0.0, gate_decay_until=1.0, gate_shrink=0.0, exchange=0.5,
 )  # fmt: skip
 
 

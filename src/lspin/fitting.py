@@ -48,6 +48,7 @@ class Recipe(NamedTuple):
     gate_rate: float
     gate_decay: float
     gate_decay_by_price: float
+    gate_decay_until: float
     gate_shrink: float
     gate_shrink_by_price: float
     exchange: float
@@ -63,8 +64,9 @@ NONLINEAR = Recipe(
     final_noise=0.8,
     learning_rate=5e-3,
     gate_rate=1.0,
-    gate_decay=0.0,
+    gate_decay=1.0,
     gate_decay_by_price=0.0,
+    gate_decay_until=0.5,
     gate_shrink=1.0,
     gate_shrink_by_price=0.0,
     exchange=0.5,
@@ -81,6 +83,7 @@ LINEAR = Recipe(
     gate_rate=1.0,
     gate_decay=1.6,
     gate_decay_by_price=320.0,
+    gate_decay_until=1.0,
     gate_shrink=1.6,
     gate_shrink_by_price=320.0,
     exchange=0.0,
@@ -185,6 +188,7 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
             gate_decay=recipe.gate_decay
             + recipe.gate_decay_by_price * task.sparsity
             + GATE_DECAY * task.weight_decay,
+            gate_decay_until=recipe.gate_decay_until,
             gate_shrink=recipe.gate_shrink + recipe.gate_shrink_by_price * task.sparsity if shrinks else 0.0,
             exchange=recipe.exchange,
             stability=problem.stability,

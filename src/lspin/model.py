@@ -44,6 +44,7 @@ class Strengths(NamedTuple):
     gate_rate: float  # learning rate of the gating network, as a part of the other
     weight_decay: float
     gate_decay: float
+    gate_decay_until: float  # part of the run after which the gating network's weights no longer decay
     gate_shrink: float  # pull on all weights of an input of the gating network together
     exchange: float  # share of the rows that see another row's gates
     stability: float = 0.0

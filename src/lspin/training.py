@@ -282,7 +282,7 @@ def update(
     )  # fmt: skip
     gating = take_direction(
         networks.gating, directions.gating, strengths.learning_rate * gate_pace,
-        decay=DECAY_UNIT * gate_pace * strengths.gate_decay,
+        decay=DECAY_UNIT * gate_pace * strengths.gate_decay * (progress < strengths.gate_decay_until),
     )  # fmt: skip
     return Networks(shrink_inputs(gating, DECAY_UNIT * gate_pace * strengths.gate_shrink), prediction), moments
 
