@@ -68,7 +68,7 @@ PARAMETERS = """\
         Decay of the weights, or ``"auto"``: none or a strong one (3), whichever does better on held-out rows.
     max_epochs
         Passes over the rows. By default as many as take about 2,000 steps, 250 at the most for a nonlinear
-        predictor unless those are fewer than 800 steps.
+        predictor unless those are fewer than 600 steps.
     batch_size
         Rows of a step; smaller tables are taken whole.
     validation_fraction

@@ -30,7 +30,7 @@ Report = Callable[[float, float, float], None]  # part of the fit that is done, 
 
 FEWEST_EPOCHS = 10
 MOST_EPOCHS = 250  # as long as that leaves a recipe its fewest steps
-SMALL_TABLE = 200  # rows: with fewer, gates of a linear predictor are linear too
+LINEAR_GATES_BELOW = 200  # rows: with fewer, the gates of a linear predictor are linear too
 GATE_DECAY = 0.3  # of the prediction network's decay, for the gating network
 HISTORY_SIZE = 2048  # one size, so that folds with other numbers of epochs share a program
 HISTORY = ("loss", "validation_loss", "n_open")  # what is kept of every epoch
@@ -59,7 +59,7 @@ class Recipe(NamedTuple):
 NONLINEAR = Recipe(
     gating_layers=(100, 100),
     steps=2000,
-    fewest_steps=800,
+    fewest_steps=600,
     noise_scale=1.0,
     final_noise=0.8,
     learning_rate=5e-3,
@@ -97,7 +97,7 @@ def recipe_for(prediction_layers: tuple[int, ...], n_rows: int) -> Recipe:
     """The recipe for a predictor and a table."""
     if prediction_layers:
         return NONLINEAR
-    return LINEAR if n_rows >= SMALL_TABLE else LINEAR_SMALL
+    return LINEAR if n_rows >= LINEAR_GATES_BELOW else LINEAR_SMALL
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import numpy as np
 from lspin.fitting import Fit, Problem, Task
 from lspin.path import (
     DECAYS,
-    FALLBACK_DECAY,
     N_WAVES,
     PRICES,
     WAVE,
@@ -16,6 +15,7 @@ from lspin.path import (
     Choice,
     Split,
     choose_price,
+    fallback_decay,
     find_price,
     run_tasks,
     split_rows,
@@ -81,7 +81,7 @@ def _count_fits(plan: Plan, n_tried: int) -> int:
 
 
 def _choose(problem: Problem, splits: list[Split], plan: Plan, seeds: list[int], progress: Progress) -> Choice:
-    decay = FALLBACK_DECAY if problem.weight_decay is None else problem.weight_decay
+    decay = fallback_decay(problem)
     if plan.n_features is not None:
         everything = np.arange(len(problem.rows.target))
         task = Task(everything, problem.rows.weight, None, 0.0, decay, seeds[0])

@@ -58,6 +58,11 @@ class Choice(NamedTuple):
     interrupted: bool
 
 
+def fallback_decay(problem: Problem) -> float:
+    """The weight decay as asked for, or one for where it cannot be chosen."""
+    return FALLBACK_DECAY if problem.weight_decay is None else problem.weight_decay
+
+
 def null_loss(rows: Rows, loss: str) -> float:
     """Loss of the best prediction that is the same for all rows."""
     n_outputs = 1 if loss == "squared_error" else int(rows.target.max()) + 1
@@ -115,7 +120,7 @@ def choose_price(
 
     """
     if not splits:
-        return Choice(FALLBACK_PRICE, problem.weight_decay or FALLBACK_DECAY, [], [], False)
+        return Choice(FALLBACK_PRICE, fallback_decay(problem), [], [], False)
     closed = judge_closed(problem, splits)
     tried: list[Tried] = []
     interrupted = False
@@ -188,12 +193,11 @@ def judge(task: Task, fits: list[Fit], splits: list[Split], loss: str) -> Candid
 
 def judge_closed(problem: Problem, splits: list[Split]) -> Tried:
     """The sparse end of the path: all gates shut, the same prediction for every row."""
-    price = null_loss(problem.rows, problem.loss)
+    price, decay = null_loss(problem.rows, problem.loss), fallback_decay(problem)
     outputs = constant_outputs(problem.rows, problem.loss, problem.n_outputs)
     n_rows = sum(len(split.valid.target) for split in splits)
-    decay = FALLBACK_DECAY if problem.weight_decay is None else problem.weight_decay
-    candidate = _candidate(price, decay, np.tile(outputs, (n_rows, 1)), np.zeros(n_rows), splits, problem.loss)
-    return Tried(candidate, [])
+    everywhere = np.tile(outputs, (n_rows, 1))
+    return Tried(_candidate(price, decay, everywhere, np.zeros(n_rows), splits, problem.loss), [])
 
 
 def _candidate(
@@ -238,7 +242,7 @@ def find_price(problem: Problem, n_features: int, task: Task, *, n_jobs: int | N
     path: list[Candidate] = []
     tried: list[Fit] = []
     interrupted = False
-    for _ in range(N_WAVES):
+    for wave in range(N_WAVES):
         prices = np.geomspace(high, low, WAVE + 2)[1:-1]
         fits, interrupted = run_tasks(
             problem, [task._replace(sparsity=float(price)) for price in prices], n_jobs, progress
@@ -247,7 +251,10 @@ def find_price(problem: Problem, n_features: int, task: Task, *, n_jobs: int | N
         path += [
             _count(float(price), task.weight_decay, fit, problem) for price, fit in zip(prices, fits, strict=False)
         ]
-        if interrupted or any(candidate.n_features == n_features for candidate in path):
+        if not path:
+            return Choice(FALLBACK_PRICE, task.weight_decay, [], [], True)
+        nearest = min(abs(candidate.n_features - n_features) for candidate in path)
+        if interrupted or nearest == 0 or (wave > 0 and nearest <= 1):
             break
         # More features than wanted: the price must rise; fewer: it must fall.
         low = max([c.sparsity for c in path if c.n_features > n_features], default=low)

@@ -37,4 +37,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if error is None:
+            self._bar.total = max(self._finished, 1)  # a search may end with fewer fits than it was given
+            self._bar.refresh()
         self._bar.close()
