@@ -2,8 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from lspin import LSPINClassifier, LSPINRegressor
+
+# A busy machine must not fail a test, and every run draws the same inputs.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
 
 QUICK = {
     "hidden_layer_sizes": (8,),
