@@ -14,8 +14,8 @@ from lspin.tables import Rows, take_rows
 
 # Tried on held-out rows, as parts of the loss without any feature.
 PRICES = (0.1, 0.045, 0.029, 0.02, 0.01, 0.0055, 0.003)
-FIRST_PRICE = 0.029
-DECAYS = (0.0, 3.0)  # tried at the first price, and at the chosen one again
+FIRST_PRICES = (0.029, 0.01)
+DECAYS = (0.0, 3.0)  # tried at the first prices, and at the chosen one again
 SMALL_TABLE = 200  # rows: up to here every row is held out once
 N_FOLDS = 5
 PRICE_OF_A_FEATURE = 0.003  # what one more open gate must gain on held-out rows, by the rule that chooses
@@ -115,8 +115,8 @@ def choose_price(
     Notes
     -----
     The path starts at the loss of a constant prediction: opening a gate costs the price, so at that price no
-    feature can pay for itself. That model is known without a fit. The weight decay is chosen first, at one
-    price, and looked at again at the chosen one. With several seeds, each price is judged by its best start.
+    feature can pay for itself. That model is known without a fit. The weight decay is chosen first, at two
+    prices, and looked at again at the chosen one. With several seeds, each price is judged by its best start.
 
     """
     if not splits:
@@ -148,9 +148,9 @@ def _stages(problem: Problem, highest: float, tried: list[Tried]) -> Iterator[li
         return min((t.candidate for t in tried), key=lambda candidate: candidate.cost)
 
     decays = DECAYS if problem.weight_decay is None else (problem.weight_decay,)
-    yield [(FIRST_PRICE * highest, decay) for decay in decays]
+    yield [(price * highest, decay) for price in FIRST_PRICES for decay in decays]
     decay = best().weight_decay
-    yield [(float(price) * highest, decay) for price in PRICES if price != FIRST_PRICE]
+    yield [(price * highest, decay) for price in PRICES if price not in FIRST_PRICES]
     price = best().sparsity
     done = {(t.candidate.sparsity, t.candidate.weight_decay) for t in tried}
     yield [(price, decay) for decay in decays if (price, decay) not in done]
