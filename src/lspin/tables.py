@@ -1,5 +1,6 @@
 """Tables as people have them become checked arrays of numbers: names, levels, missing values, scales, weights."""
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -223,10 +224,9 @@ def is_frame(X: Any) -> bool:
 
 def _refuse_duplicate_names(X: Any) -> None:
     names = list(getattr(X, "columns", []))
-    seen: set[Hashable] = set()
-    twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-    if twice:
-        raise ValueError(f"column name {twice[0]!r} occurs {names.count(twice[0])} times; names must be unique")
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"column name {name!r} occurs {count} times; names must be unique")
 
 
 # Targets and weights -----------------------------------------------------------------------------------------
