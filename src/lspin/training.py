@@ -37,6 +37,7 @@ GATES_SETTLE = 0.8  # from then on gates are fixed and noiseless, and the predic
 
 SETTLED_RATE = 0.3  # of the learning rate, at the start of the last phase
 DECAY_UNIT = 5e-3  # what a decay or a shrinkage of 1 takes away in the first step, whatever the learning rate
+LARGEST = float(np.finfo(np.float32).max)
 
 
 def prepare_compiler() -> None:
@@ -134,6 +135,7 @@ def train(
     open gates.
     """
     schedule = Schedule(np.int32(max_epochs), np.float32(patience))
+    strengths = Strengths(*(np.float32(np.clip(value, -LARGEST, LARGEST)) for value in strengths))
     run = start_run(networks, np.uint32(seed), history_size)
     interrupted = False
     try:
