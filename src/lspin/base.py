@@ -78,7 +78,7 @@ PARAMETERS = """\
         Epochs without a lower validation loss after which training moves to its last phase or ends, and the
         best epoch of the last phase is kept. By default training runs to its end.
     n_restarts
-        Initialisations tried for each sparsity where an ``eval_set`` is given; by default 2, and up to 16 for
+        Initialisations tried for each sparsity where an ``eval_set`` is given; by default 2, and up to 64 for
         tables of fewer than 500 rows.
     n_members
         Models to train with other initialisations and average.
@@ -326,7 +326,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
 
     def _count_restarts(self, n_rows: int) -> int:
         """As asked for; else more for a small table, where a start costs little and counts for much."""
-        return max(2, min(16, 1000 // n_rows)) if self.n_restarts == "auto" else int(self.n_restarts)
+        return max(2, min(64, 1000 // n_rows)) if self.n_restarts == "auto" else int(self.n_restarts)
 
     def _check_table(self, X: Any, *, reset: bool) -> Any:
         """The table with names and number of columns checked; arrays become arrays of floats."""

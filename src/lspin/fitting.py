@@ -54,6 +54,8 @@ class Recipe(NamedTuple):
     exchange: float
     gate_spread: float
     prediction_spread: float
+    prices: tuple[float, ...]  # sparsities of the path, as parts of the loss without any feature
+    first_prices: tuple[float, ...]  # those at which the weight decay is chosen
 
 
 NONLINEAR = Recipe(
@@ -72,6 +74,8 @@ NONLINEAR = Recipe(
     exchange=0.5,
     gate_spread=0.4,
     prediction_spread=1.0,
+    prices=(0.1, 0.045, 0.029, 0.02, 0.01, 0.0055, 0.003),
+    first_prices=(0.029, 0.01),
 )
 LINEAR = Recipe(
     gating_layers=(64,),
@@ -89,8 +93,12 @@ LINEAR = Recipe(
     exchange=0.0,
     gate_spread=1.0,
     prediction_spread=0.3,
+    prices=NONLINEAR.prices,
+    first_prices=NONLINEAR.first_prices,
 )
-LINEAR_SMALL = LINEAR._replace(gating_layers=())
+LINEAR_SMALL = LINEAR._replace(
+    gating_layers=(), prices=(0.1, 0.03, 0.01, 0.003, 0.001), first_prices=(0.01, 0.001)
+)
 
 
 def recipe_for(prediction_layers: tuple[int, ...], n_rows: int) -> Recipe:

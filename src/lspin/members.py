@@ -7,9 +7,7 @@ import numpy as np
 
 from lspin.fitting import Fit, Problem, Task
 from lspin.path import (
-    FIRST_PRICES,
     N_WAVES,
-    PRICES,
     WAVE,
     Candidate,
     Choice,
@@ -57,7 +55,8 @@ def solve(problem: Problem, valid: Rows | None, plan: Plan, rng: np.random.Rando
     splits = _splits(problem, valid, plan, split_seed)
     problem = replace(problem, n_valid=max((len(split.valid.target) for split in splits), default=0))
     starts = seeds[: plan.n_restarts if valid is not None else 1]
-    n_tried = (len(PRICES) + len(FIRST_PRICES) + 1) * len(splits) * len(starts)
+    n_settings = len(problem.recipe.prices) + len(problem.recipe.first_prices) + 1
+    n_tried = n_settings * len(splits) * len(starts)
     with Progress(_count_fits(plan, n_tried), shown=plan.shows_progress) as progress:
         choice = _choose(problem, splits, plan, starts, progress)
         ready = choice.fits[:1] if _may_serve(plan, choice, valid) else []

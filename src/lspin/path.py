@@ -12,13 +12,11 @@ from lspin.losses import LOSSES, complete_scores
 from lspin.progress import Progress
 from lspin.tables import Rows, take_rows
 
-# Tried on held-out rows, as parts of the loss without any feature.
-PRICES = (0.1, 0.045, 0.029, 0.02, 0.01, 0.0055, 0.003)
-FIRST_PRICES = (0.029, 0.01)
 DECAYS = (0.0, 3.0)  # tried at the first prices, and at the chosen one again
 SMALL_TABLE = 200  # rows: up to here every row is held out once
 N_FOLDS = 5
-PRICE_OF_A_FEATURE = 0.003  # what one more open gate must gain on held-out rows, by the rule that chooses
+PRICE_OF_A_FEATURE = 0.007  # what one more open gate must gain on held-out rows, by the rule that chooses
+N_JUDGED = 2  # best starts whose mean decides about a price: one lucky start is no reason to choose it
 FALLBACK_PRICE = 0.01  # where a table has too few rows to hold any out
 FALLBACK_DECAY = 0.3  # where no rows are held out to choose it by
 WAVE = 3  # prices tried at once while searching for a number of features
@@ -42,10 +40,11 @@ class Candidate(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """A candidate and the models that it was judged by, one for each split."""
+    """A candidate at its best start, the models of that start, one for each split, and what decides about it."""
 
     candidate: Candidate
     fits: list[Fit]
+    cost: float
 
 
 class Choice(NamedTuple):
@@ -116,7 +115,8 @@ def choose_price(
     -----
     The path starts at the loss of a constant prediction: opening a gate costs the price, so at that price no
     feature can pay for itself. That model is known without a fit. The weight decay is chosen first, at two
-    prices, and looked at again at the chosen one. With several seeds, each price is judged by its best start.
+    prices, and looked at again at the chosen one. With several seeds, a price is judged by the mean of its two
+    best starts, and the best start of the chosen one is kept.
 
     """
     if not splits:
@@ -131,7 +131,7 @@ def choose_price(
             break
     # Ties go to the sparser model.
     tried = sorted([closed, *tried], key=lambda t: -t.candidate.sparsity)
-    best = min([t for t in tried if t.fits or not interrupted], key=lambda t: t.candidate.cost, default=closed)
+    best = min([t for t in tried if t.fits or not interrupted], key=lambda t: t.cost, default=closed)
     return Choice(
         best.candidate.sparsity,
         best.candidate.weight_decay,
@@ -145,12 +145,13 @@ def _stages(problem: Problem, highest: float, tried: list[Tried]) -> Iterator[li
     """Prices and decays to try next, given all that was tried by then."""
 
     def best() -> Candidate:
-        return min((t.candidate for t in tried), key=lambda candidate: candidate.cost)
+        return min(tried, key=lambda t: t.cost).candidate
 
     decays = DECAYS if problem.weight_decay is None else (problem.weight_decay,)
-    yield [(price * highest, decay) for price in FIRST_PRICES for decay in decays]
+    recipe = problem.recipe
+    yield [(price * highest, decay) for price in recipe.first_prices for decay in decays]
     decay = best().weight_decay
-    yield [(price * highest, decay) for price in PRICES if price not in FIRST_PRICES]
+    yield [(price * highest, decay) for price in recipe.prices if price not in recipe.first_prices]
     price = best().sparsity
     done = {(t.candidate.sparsity, t.candidate.weight_decay) for t in tried}
     yield [(price, decay) for decay in decays if (price, decay) not in done]
@@ -164,7 +165,7 @@ def try_settings(
     n_jobs: int | None,
     progress: Progress,
 ) -> tuple[list[Tried], bool]:
-    """Fit every pair of price and weight decay on every split from every seed, and keep the best start of each."""
+    """Fit every pair of price and weight decay on every split from every seed."""
     tasks = [
         Task(split.train, problem.rows.weight[split.train], split.valid, price, decay, seed)
         for price, decay in settings
@@ -173,14 +174,17 @@ def try_settings(
     ]
     fits, interrupted = run_tasks(problem, tasks, n_jobs, progress)
     groups = [fits[i : i + len(splits)] for i in range(0, len(fits) - len(splits) + 1, len(splits))]
+    first_tasks = tasks[:: len(splits)]
     starts = [
-        Tried(judge(tasks[place * len(splits)], group, splits, problem.loss), group)
-        for place, group in enumerate(groups)
+        (judge(task, group, splits, problem.loss), group) for task, group in zip(first_tasks, groups, strict=False)
     ]
-    best = [
-        min(starts[i : i + len(seeds)], key=lambda t: t.candidate.cost) for i in range(0, len(starts), len(seeds))
-    ]
-    return best, interrupted
+    return [keep_best(starts[i : i + len(seeds)]) for i in range(0, len(starts), len(seeds))], interrupted
+
+
+def keep_best(starts: list[tuple[Candidate, list[Fit]]]) -> Tried:
+    """The best start of a setting, with the mean cost of the best few."""
+    starts = sorted(starts, key=lambda start: start[0].cost)
+    return Tried(*starts[0], float(np.mean([candidate.cost for candidate, _ in starts[:N_JUDGED]])))
 
 
 def judge(task: Task, fits: list[Fit], splits: list[Split], loss: str) -> Candidate:
@@ -197,7 +201,8 @@ def judge_closed(problem: Problem, splits: list[Split]) -> Tried:
     outputs = constant_outputs(problem.rows, problem.loss, problem.n_outputs)
     n_rows = sum(len(split.valid.target) for split in splits)
     everywhere = np.tile(outputs, (n_rows, 1))
-    return Tried(_candidate(price, decay, everywhere, np.zeros(n_rows), splits, problem.loss), [])
+    closed = _candidate(price, decay, everywhere, np.zeros(n_rows), splits, problem.loss)
+    return Tried(closed, [], closed.cost)
 
 
 def _candidate(

@@ -135,7 +135,7 @@ def train(
     open gates.
     """
     schedule = Schedule(np.int32(max_epochs), np.float32(patience))
-    strengths = Strengths(*(np.float32(np.clip(value, -LARGEST, LARGEST)) for value in strengths))
+    strengths = Strengths(*np.clip(strengths, -LARGEST, LARGEST).astype(np.float32))
     run = start_run(networks, np.uint32(seed), history_size)
     interrupted = False
     try:
