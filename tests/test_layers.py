@@ -9,8 +9,8 @@ import lspin
 
 LAYERS = [
     {"noise"},
-    {"gates", "networks", "losses", "tables", "progress", "datasets"},
-    {"penalties"},
+    {"gates", "networks", "losses", "tables", "progress", "datasets.synthetic"},
+    {"penalties", "datasets"},
     {"model"},
     {"training", "inference"},
     {"fitting", "persistence"},
@@ -22,7 +22,11 @@ LAYERS = [
     {"demo"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-SOURCES = {path.stem: path for path in Path(lspin.__file__).parent.glob("*.py")}
+PACKAGE = Path(lspin.__file__).parent
+SOURCES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in PACKAGE.rglob("*.py")
+}
 HEAVY = {"jax", "optax", "matplotlib", "anndata"}
 
 
