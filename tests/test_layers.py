@@ -9,9 +9,9 @@ import lspin
 
 LAYERS = [
     {"noise"},
-    {"gates", "networks", "losses", "tables", "progress", "datasets.synthetic"},
-    {"penalties", "datasets"},
-    {"model"},
+    {"gates", "networks", "losses", "tables", "progress", "datasets.synthetic", "datasets.originals"},
+    {"penalties", "datasets.real"},
+    {"model", "datasets"},
     {"training", "inference"},
     {"fitting", "persistence"},
     {"path"},
@@ -27,7 +27,7 @@ SOURCES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
     for path in PACKAGE.rglob("*.py")
 }
-HEAVY = {"jax", "optax", "matplotlib", "anndata"}
+HEAVY = {"jax", "optax", "matplotlib", "anndata", "pooch", "h5py", "rdata"}
 
 
 def imports_of(tree):
