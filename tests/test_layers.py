@@ -9,9 +9,9 @@ import lspin
 
 LAYERS = [
     {"noise"},
-    {"gates", "networks", "losses", "tables", "progress", "datasets"},
-    {"penalties"},
-    {"model"},
+    {"gates", "networks", "losses", "tables", "progress", "datasets.synthetic", "datasets.originals"},
+    {"penalties", "datasets.real"},
+    {"model", "datasets"},
     {"training", "inference"},
     {"fitting", "persistence"},
     {"path"},
@@ -22,8 +22,12 @@ LAYERS = [
     {"demo"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-SOURCES = {path.stem: path for path in Path(lspin.__file__).parent.glob("*.py")}
-HEAVY = {"jax", "optax", "matplotlib", "anndata"}
+PACKAGE = Path(lspin.__file__).parent
+SOURCES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in PACKAGE.rglob("*.py")
+}
+HEAVY = {"jax", "optax", "matplotlib", "anndata", "pooch", "h5py", "rdata"}
 
 
 def imports_of(tree):

@@ -1,7 +1,5 @@
 """How fast fitting and predicting are, in CPU seconds on one thread: ``make bench-speed`` on a quiet machine."""
 
-import os
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -12,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.methods import lspin_official
 from benchmarks.protocol import CpuTimer, score_model, write_table
 from lspin import LSPINClassifier, LSPINRegressor, fitting, model, training
-from lspin.datasets import load_synthetic
+from lspin.datasets import load_synthetic, load_table
 
 SEEDS = range(1)
 OFFICIAL = {"penalty": 0.125, "learning_rate": 0.1}  # the paper's settings for E2
@@ -49,10 +47,10 @@ def library_normal(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
 
 def time_wide(name: str, seed: int) -> list[dict[str, Any]]:
     """An epoch on a wide real table: ours, and the plain form (dense first layer, library normals)."""
-    stored = np.load(Path(os.environ["LSPIN_DATA"]) / f"{name}.npz")
+    table = load_table(name)
     n_train, price = WIDE[name]
-    order = np.random.default_rng(seed).permutation(len(stored["y"]))
-    X, y = np.log1p(stored["X"][order].astype(float)), stored["y"][order]
+    order = np.random.default_rng(seed).permutation(len(table.y))
+    X, y = np.log1p(table.X[order].astype(float)), table.y[order]
     settings = {"hidden_layer_sizes": (), "gate_hidden_layer_sizes": (32,), "batch_size": 512}
     rows = []
     for what in ("ours", "plain"):
@@ -97,8 +95,7 @@ def time_prediction() -> list[dict[str, Any]]:
 
 def main() -> None:
     rows = [row for seed in SEEDS for row in time_e2(seed)]
-    if "LSPIN_DATA" in os.environ:
-        rows += [row for name in WIDE for seed in SEEDS for row in time_wide(name, seed)]
+    rows += [row for name in WIDE for seed in SEEDS for row in time_wide(name, seed)]
     rows += time_prediction()
     frame = write_table("speed", rows)
     print(frame.groupby(["table", "what"], sort=False)[["seconds", "f1", "accuracy"]].mean().to_string())
