@@ -377,14 +377,15 @@ class LSPINBase(TransformerMixin, BaseEstimator):
 
     def _recipe(self, n_rows: int) -> Recipe:
         """The recipe for the predictor, with what the user set instead of its own."""
-        layers = self.gate_hidden_layer_sizes
+        sizes = self.gate_hidden_layer_sizes
+        layers = None if sizes is None else tuple(int(size) for size in sizes)
         chosen: dict[str, Any] = {
-            "gating_layers": None if layers is None else tuple(int(size) for size in layers),
+            "gating_layers": layers,
             "noise_scale": self.noise_scale,
             "learning_rate": self.learning_rate,
             "exchange": self.gate_exchange,
         }
-        recipe = recipe_for(tuple(self.hidden_layer_sizes), n_rows)
+        recipe = recipe_for(tuple(self.hidden_layer_sizes), layers, n_rows)
         return recipe._replace(**{name: value for name, value in chosen.items() if value is not None})
 
     # Using a fitted model.

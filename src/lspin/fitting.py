@@ -77,6 +77,7 @@ NONLINEAR = Recipe(
     prices=(0.1, 0.045, 0.029, 0.02, 0.01, 0.0055, 0.003),
     first_prices=(0.029, 0.01),
 )
+LINEAR_GATES = NONLINEAR._replace(gating_layers=(), gate_rate=3.0, gate_decay=0.0)
 LINEAR = Recipe(
     gating_layers=(64,),
     steps=2000,
@@ -101,10 +102,10 @@ LINEAR_SMALL = LINEAR._replace(
 )
 
 
-def recipe_for(prediction_layers: tuple[int, ...], n_rows: int) -> Recipe:
-    """The recipe for a predictor and a table."""
+def recipe_for(prediction_layers: tuple[int, ...], gating_layers: tuple[int, ...] | None, n_rows: int) -> Recipe:
+    """The recipe for a predictor, for hidden gating layers if the user names them, and for a table."""
     if prediction_layers:
-        return NONLINEAR
+        return LINEAR_GATES if gating_layers == () else NONLINEAR
     return LINEAR if n_rows >= LINEAR_GATES_BELOW else LINEAR_SMALL
 
 
