@@ -14,14 +14,20 @@ from benchmarks.runs import Case, Crew, Measure, Record, Run, do_missing, measur
 from benchmarks.tables import RESULTS, merge_rows
 
 SEEDS = range(10)  # of data and initialisation; recipes were chosen on seeds from 100 on
+BUDGET = Budget(fits=20)
 QUICK_BUDGET = Budget(fits=2, epochs=2)
+
+
+def suits_task(method: str, case: Case) -> bool:
+    """Whether a method can do a table at all."""
+    return case.dataset in REGRESSION or not getattr(load_method(method), "REGRESSION_ONLY", False)
 
 
 class Results(NamedTuple):
     """What a table and its figure are drawn from."""
 
     frame: pd.DataFrame  # a row a run, of this and of earlier commands
-    records: list[Record]  # the runs that this command asked for, with arrays
+    records: list[Record]  # finished runs in this folder, with arrays
     folder: Path
 
 
@@ -35,26 +41,33 @@ class Experiment:
     quick_methods: tuple[str, ...]
     quick_cases: tuple[Case, ...]
     report: Callable[[Results], None]  # writes the Markdown table and the figure
-    budget: Budget = Budget()
+    budget: Budget = BUDGET
     measure: Measure = measure_method
+    applies: Callable[[str, Case], bool] = suits_task
 
 
-def conduct(experiment: Experiment, arguments: list[str] | None = None) -> Results:
-    """Do the runs that are missing, as asked for on the command line, and write table and figure."""
+def conduct(
+    experiment: Experiment, arguments: list[str] | None = None, only: tuple[str, ...] | None = None
+) -> Results:
+    """Do the runs that are missing, as asked for on the command line, and write table and figure.
+
+    ``only`` restricts the methods that are run; table and figure show all that were.
+    """
     asked = read_arguments(experiment, arguments)
     folder = choose_folder(asked)
     if asked.quick:
         experiment = rehearse(experiment)
-    methods = tuple(asked.methods or experiment.methods)
-    runs = plan(replace(experiment, methods=methods), asked.seeds or (SEEDS if not asked.quick else range(1)))
+    methods = asked.methods or [m for m in experiment.methods if only is None or m in only]
+    seeds = asked.seeds or (range(1) if asked.quick else SEEDS)
+    runs = plan(replace(experiment, methods=tuple(methods)), seeds)
     store = folder / "runs" / experiment.name
     if asked.fresh:
         for run in runs:
             (store / run.file_name).unlink(missing_ok=True)
     failures = do_missing(runs, experiment.measure, store, Crew(asked.jobs, asked.backend, asked.scheduler))
-    records = read_finished(runs, store)
+    records = read_finished(store, experiment.budget, experiment.methods)
     frame = merge_rows(folder / f"{experiment.name}.csv", [record["row"] for record in records])
-    print(f"{len(records)} of {len(runs)} runs are done: {folder / experiment.name}.csv")
+    print(f"{len(runs) - len(failures)} of {len(runs)} runs are done: {folder / experiment.name}.csv")
     results = Results(frame, records, folder)
     if records:
         experiment.report(results)
@@ -75,7 +88,7 @@ def plan(experiment: Experiment, seeds: range | list[int]) -> list[Run]:
         for seed in seeds
         for case in experiment.cases
         for method in experiment.methods
-        if case.dataset in REGRESSION or not getattr(load_method(method), "REGRESSION_ONLY", False)
+        if experiment.applies(method, case)
     ]
 
 

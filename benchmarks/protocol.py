@@ -1,4 +1,4 @@
-"""What every method is given and what is asked of it: rows, a budget, tuning on validation rows, scores, seconds."""
+"""What every method is given and asked for: rows, a budget, tuning on validation rows, scores, seconds."""
 
 import math
 import platform
@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 
 import lspin
 from lspin.datasets import Part
@@ -137,9 +137,10 @@ def tune(
 
 
 def fit_quietly(model: Any, train: Samples) -> Any:
-    """A model that stops early is judged like any other, so it need not warn."""
+    """A model that stops early, or scores few rows on its way, is judged like any other and need not warn."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
         return model.fit(train.X, train.y)
 
 

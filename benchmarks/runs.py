@@ -56,8 +56,12 @@ class Run(NamedTuple):
     def file_name(self) -> str:
         """The run in words: the same run always has the same file."""
         size = f"n{self.case.n_train or ''}-d{self.case.n_columns or ''}"
-        effort = f"b{self.budget.fits}" + (f"-e{self.budget.epochs}" if self.budget.epochs else "")
-        return f"{self.method}-{self.case.dataset}-{size}-s{self.seed}-{effort}-v{self.version}.json"
+        return f"{self.method}-{self.case.dataset}-{size}-s{self.seed}-{ending(self.budget, self.version)}"
+
+
+def ending(budget: Budget, version: str = lspin.__version__) -> str:
+    """What the file names of comparable runs have in common."""
+    return f"b{budget.fits}-e{budget.epochs or ''}-v{version}.json"
 
 
 class Crew(NamedTuple):
@@ -176,7 +180,8 @@ def connect(crew: Crew) -> Iterator[None]:
         ray.shutdown()
 
 
-def read_finished(runs: list[Run], folder: Path) -> list[Record]:
-    """The records of the runs that are done, in the order of the runs."""
-    paths = [folder / run.file_name for run in runs]
-    return [json.loads(path.read_text()) for path in paths if path.exists()]
+def read_finished(folder: Path, budget: Budget, methods: tuple[str, ...]) -> list[Record]:
+    """The records of all runs done with this budget and version, in the order of the methods."""
+    records = [json.loads(path.read_text()) for path in sorted(folder.glob(f"*-{ending(budget)}"))]
+    place = {method: n for n, method in enumerate(methods)}
+    return sorted(records, key=lambda record: place.get(record["row"]["method"], len(place)))

@@ -78,6 +78,22 @@ def tabulate(
     return lines
 
 
+def tabulate_scores(
+    frame: pd.DataFrame, scores: Mapping[str, int], paper: Mapping[str, Mapping[str, float]]
+) -> list[str]:
+    """A Markdown table of one case: a line a method, a column a score, the paper's in brackets."""
+    lines = ["| method | " + " | ".join(scores) + " |", "|---" * (len(scores) + 1) + "|"]
+    for method in dict.fromkeys(frame["method"]):
+        mine = frame[frame["method"] == method]
+        cells = []
+        for score, digits in scores.items():
+            printed = paper.get(method, {}).get(score)
+            cell = format_spread(mine[score], digits) if score in mine else NOTHING
+            cells.append(cell if printed is None else f"{cell} (paper {printed})")
+        lines.append(f"| {method} | " + " | ".join(cells) + " |")
+    return lines
+
+
 def write_markdown(path: Path, title: str, parts: Mapping[str, Sequence[str]], frame: pd.DataFrame) -> None:
     """Tables under their headings, and what they were made with."""
     lines = [f"# {title}", "", *describe_origin(frame)]

@@ -57,16 +57,19 @@ def draw_scores(results: Results) -> None:
     frame = results.frame
     methods = [method for method in METHODS if method in set(frame["method"])]
     figure = new_figure(13, 1.2 + 0.5 * len(methods))
-    grid = make_axes(figure, 2, len(DATASETS), sharey=True)
-    for column, dataset in enumerate(DATASETS):
+    datasets = [dataset for dataset in DATASETS if dataset in set(frame["dataset"])]
+    grid = make_axes(figure, 2, len(datasets), sharey=True)
+    for column, dataset in enumerate(datasets):
         rows = frame[frame["dataset"] == dataset]
+        place = DATASETS.index(dataset)
         score = "mse" if dataset == "E5" else "accuracy"
         shown = [method for method in methods if method in set(rows["method"])]
         for axes, name, printed in ((grid[0, column], "f1", F1), (grid[1, column], score, PREDICTION)):
-            draw_dots(axes, rows, name, methods, {m: printed[m][column] for m in shown if m in printed})
+            draw_dots(axes, rows, name, methods, {m: printed[m][place] for m in shown if m in printed})
         grid[0, column].set(title=dataset, xlabel="F1", xlim=(0, 1.05))
         grid[1, column].set_xlabel("mean squared error" if score == "mse" else "accuracy (%)")
-    grid[1, -1].set_xscale("symlog", linthresh=1e-4)
+        if score == "mse":
+            grid[1, column].set_xscale("log", nonpositive="clip")
     figure.suptitle("Mean ± sd over seeds; open diamond: the paper", fontsize=9)
     save_figure(figure, results.folder / "table1.png")
 

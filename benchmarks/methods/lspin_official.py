@@ -1,12 +1,12 @@
 """The authors' own recipe, written from the paper, as a yardstick for speed and accuracy.
 
 Plain gradient descent for thousands of epochs; batch normalisation before every layer; the mean over features of
-the open probability as penalty; squashed logits. Two classes or a response. The architectures, numbers of epochs and
+the open probability as penalty; squashed logits. Two classes or a response. Architectures, numbers of epochs and
 search ranges are those the paper prints for each table; where it prints a range, its middle is tried first.
 
 One fit of E1 takes minutes, so the budget of the others is out of reach: ``FITS`` settings are tried, each for
-``TUNING_SHARE`` of the paper's epochs, and the best is trained once more for all of them. On the linear example fits
-are cheap and the whole budget is spent.
+``TUNING_SHARE`` of the paper's epochs, and the best is trained once more for all of them. On the linear example
+fits are cheap and the whole budget is spent.
 """
 
 import math
@@ -208,10 +208,9 @@ def _objective(
     means = _means(weights, X)
     gates = sample_gates(means, jax.random.normal(key, means.shape), NOISE_SCALE)
     outputs, moments = _outputs(program, weights, gates * X, None)
-    if program.is_regression:
-        losses = (outputs - y) ** 2
-    else:  # two squashed logits of opposite sign, as a softmax of two outputs in (-1, 1) would have
-        losses = jnp.logaddexp(0.0, 2 * outputs) - 2 * outputs * y
+    # Two squashed logits of opposite sign, as a softmax of two outputs in (-1, 1) would have.
+    entropy = jnp.logaddexp(0.0, 2 * outputs) - 2 * outputs * y
+    losses = (outputs - y) ** 2 if program.is_regression else entropy
     return losses.mean() + penalty * open_probability(means, NOISE_SCALE).mean(), moments
 
 
