@@ -4,14 +4,14 @@ The closed form of the appendix, beside the slope of our penalty at a mean of 0.
 """
 
 import argparse
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.experiment import choose_folder
 from benchmarks.figures import make_axes, new_figure, save_figure
-from benchmarks.tables import RESULTS, write_csv, write_markdown
+from benchmarks.tables import write_csv, write_markdown
 from lspin.gates import open_probability
 
 NOISE_SCALES = np.round(np.arange(0.02, 2.001, 0.01), 2)
@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="the same, in a folder of its own")
     parser.add_argument("--results", type=Path, metavar="FOLDER", help="instead of benchmarks/results")
     asked = parser.parse_args(arguments)
-    folder = asked.results or (Path(tempfile.mkdtemp(prefix="lspin-quick-")) if asked.quick else RESULTS)
+    folder = choose_folder(asked)
     frame = pd.DataFrame(
         {
             "noise_scale": NOISE_SCALES,
