@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -170,6 +171,13 @@ def test_seeds_are_read_as_people_write_them():
 def test_a_mean_too_small_for_its_digits_is_still_told():
     assert format_spread(pd.Series([0.97, 0.99]), 2) == "0.98 ± 0.01"
     assert format_spread(pd.Series([1e-9, 3e-9]), 4) == "2.0e-09 ± 1.0e-09"
+
+
+def test_ray_is_asked_for_by_name_where_it_is_missing(tmp_path):
+    if find_spec("ray") is not None:
+        pytest.skip("Ray is installed")
+    with pytest.raises(SystemExit, match="pip install ray"):
+        conduct(motivating.EXPERIMENT, [*SLOW_ENOUGH, "--backend", "ray", "--results", str(tmp_path)])
 
 
 def start(folder):
