@@ -1,7 +1,7 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: demo test bench-synthetic bench-parts bench-speed clean
+.PHONY: demo test clean
 
 demo: $(VENV)/installed
 	$(PYTHON) -m lspin.demo
@@ -13,7 +13,7 @@ test: $(VENV)/installed-test
 	$(PYTHON) -m pytest -n 2
 
 bench-%: $(VENV)/installed-test
-	$(PYTHON) -m benchmarks.experiments.$*
+	$(PYTHON) -m benchmarks.experiments.$* $(ARGS)
 
 $(VENV)/bin/python:
 	python3 -m venv $(VENV)

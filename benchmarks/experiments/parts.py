@@ -12,7 +12,8 @@ import pandas as pd
 from joblib import Parallel, delayed
 from tqdm import tqdm
 
-from benchmarks.protocol import CpuTimer, score_model, write_table
+from benchmarks.protocol import REGRESSION, CpuTimer, score_prediction, score_selection
+from benchmarks.tables import write_table
 from lspin import LSPINClassifier, LSPINRegressor, fitting, model, training
 from lspin.datasets import load_synthetic
 from lspin.losses import LOSSES, complete_scores
@@ -42,7 +43,7 @@ VARIANTS: dict[str, tuple[dict[Any, dict[str, float]], dict[str, Any], dict[str,
 def run_one(variant: str, name: str, seed: int) -> dict[str, Any]:
     constants, recipe, settings = VARIANTS[variant]
     data = load_synthetic(name, seed)
-    kind = LSPINRegressor if name == "E5" else LSPINClassifier
+    kind = LSPINRegressor if name in REGRESSION else LSPINClassifier
     with ExitStack() as changes:
         for module, values in constants.items():
             for constant, value in values.items():
@@ -56,7 +57,8 @@ def run_one(variant: str, name: str, seed: int) -> dict[str, Any]:
                 fitted.append(clf.fit(data.train.X, data.train.y))
     best = min(fitted, key=lambda clf: validation_loss(clf, data.valid.X, data.valid.y))
     training.advance.clear_cache()
-    scores = score_model(best, data.test)
+    scores = score_selection(best.selected(data.test.X), data.test.relevant)
+    scores |= score_prediction(best.predict(data.test.X), data.test.y, is_regression=name in REGRESSION)
     return {
         "variant": variant,
         "dataset": name,

@@ -78,8 +78,8 @@ PARAMETERS = """\
         Epochs without a lower validation loss after which training moves to its last phase or ends, and the
         best epoch of the last phase is kept. By default training runs to its end.
     n_restarts
-        Initialisations tried for each sparsity where an ``eval_set`` is given; by default 2, and up to 64 for
-        tables of fewer than 500 rows.
+        Initialisations tried for each sparsity where an ``eval_set`` is given; by default 2, and for
+        tables of fewer than 500 rows up to 8, or up to 64 with a linear predictor.
     n_members
         Models to train with other initialisations and average.
     bootstrap
@@ -130,6 +130,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         "path_": pd.DataFrame,
         "history_": pd.DataFrame,
         "n_iter_": int,
+        "n_starts_": int,
     }
     _parameter_constraints: ClassVar[dict] = {
         "hidden_layer_sizes": [tuple, list],
@@ -244,6 +245,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         histories = [pd.DataFrame(fit.history, columns=list(HISTORY)) for fit in solution.fits]
         self.history_ = pd.concat(histories, keys=range(len(histories)), names=["member", "epoch"]).reset_index()
         self.n_iter_ = max(len(history) for history in histories)
+        self.n_starts_ = solution.n_starts
         self.members_ = [fit.member for fit in solution.fits]
         self._warn(solution)
         return self
@@ -326,7 +328,8 @@ class LSPINBase(TransformerMixin, BaseEstimator):
 
     def _count_restarts(self, n_rows: int) -> int:
         """As asked for; else more for a small table, where a start costs little and counts for much."""
-        return max(2, min(64, 1000 // n_rows)) if self.n_restarts == "auto" else int(self.n_restarts)
+        most = 8 if tuple(self.hidden_layer_sizes) else 64
+        return max(2, min(most, 1000 // n_rows)) if self.n_restarts == "auto" else int(self.n_restarts)
 
     def _check_table(self, X: Any, *, reset: bool) -> Any:
         """The table with names and number of columns checked; arrays become arrays of floats."""

@@ -42,6 +42,7 @@ class Solution(NamedTuple):
     weight_decay: float
     path: list[Candidate]
     fits: list[Fit]
+    n_starts: int  # tried for each sparsity
     interrupted: bool
 
 
@@ -61,10 +62,10 @@ def solve(problem: Problem, valid: Rows | None, plan: Plan, rng: np.random.Rando
         choice = _choose(problem, splits, plan, starts, progress)
         ready = choice.fits[:1] if _may_serve(plan, choice, valid) else []
         if choice.interrupted:
-            return Solution(choice.sparsity, choice.weight_decay, choice.path, ready, True)
+            return Solution(choice.sparsity, choice.weight_decay, choice.path, ready, len(starts), True)
         tasks = [_member_task(problem, splits, valid, plan, choice, seed) for seed in seeds[: plan.n_members]]
         fits, interrupted = run_tasks(problem, tasks[len(ready) :], plan.n_jobs, progress)
-    return Solution(choice.sparsity, choice.weight_decay, choice.path, ready + fits, interrupted)
+    return Solution(choice.sparsity, choice.weight_decay, choice.path, ready + fits, len(starts), interrupted)
 
 
 def _splits(problem: Problem, valid: Rows | None, plan: Plan, seed: int) -> list[Split]:

@@ -1,0 +1,46 @@
+"""CPU time of one fit against the number of training samples, E1: ``make bench-time_n`` on a quiet machine.
+
+As in the paper's time benchmark, N = 200 to 1800; its own times stand in a figure only. The authors' recipe is
+timed on a part of its epochs and scaled up.
+"""
+
+from benchmarks.experiment import Experiment, Results, conduct
+from benchmarks.figures import draw_times
+from benchmarks.runs import Case, Record, Run
+from benchmarks.tables import tabulate, write_markdown
+from benchmarks.timing import measure_times
+from lspin.datasets import load_synthetic
+
+METHODS = ("lspin", "llspin", "lspin_official")
+SIZES = (200, 600, 1000, 1400, 1800)
+
+
+def measure(run: Run) -> Record:
+    train = load_synthetic("E1", run.seed, run.case.n_train).train
+    return measure_times(run, train.X, train.y)
+
+
+def report(results: Results) -> None:
+    frame = results.frame.sort_values("n_train", kind="stable")
+    parts = {
+        "CPU seconds of one fit, by training samples": tabulate(
+            frame, "fitting_cpu_seconds", columns="n_train", digits=2
+        ),
+        "CPU seconds of compiling it, once": tabulate(frame, "compiling_cpu_seconds", columns="n_train", digits=2),
+    }
+    write_markdown(results.folder / "time_n.md", "Time against the number of samples (E1)", parts, frame)
+    draw_times(frame, METHODS, "n_train", "training samples", results.folder / "time_n.png")
+
+
+EXPERIMENT = Experiment(
+    "time_n",
+    methods=METHODS,
+    cases=tuple(Case("E1", n_train=size) for size in SIZES),
+    quick_methods=("llspin",),
+    quick_cases=(Case("E1", n_train=40),),
+    report=report,
+    measure=measure,
+)
+
+if __name__ == "__main__":
+    conduct(EXPERIMENT)

@@ -1,0 +1,34 @@
+"""A fully connected network of all features; it does not select."""
+
+import math
+from typing import Any
+
+from optuna.distributions import FloatDistribution
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+
+from benchmarks.protocol import Budget, Fitted, Samples, tune
+
+LAYERS = (200, 200)  # the paper's prediction network of Table 1
+STEPS, BATCH = 2000, 128  # about what our own default takes
+SMALL = 200  # rows: up to here L-BFGS, which scikit-learn recommends for small tables
+WEIGHTS = {"alpha": FloatDistribution(1e-6, 1.0, log=True)}
+RATES = {"learning_rate_init": FloatDistribution(3e-4, 3e-2, log=True)}
+
+
+def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
+    is_small = len(train.y) <= SMALL
+    batch_size = min(BATCH, len(train.y))
+    epochs = budget.epochs or (200 if is_small else math.ceil(STEPS / math.ceil(len(train.y) / batch_size)))
+
+    def make(**settings: Any) -> Any:
+        kind = MLPRegressor if train.is_regression else MLPClassifier
+        return kind(
+            hidden_layer_sizes=LAYERS,
+            solver="lbfgs" if is_small else "adam",
+            batch_size=batch_size,
+            max_iter=epochs,
+            random_state=seed,
+            **settings,
+        )
+
+    return tune(make, WEIGHTS if is_small else WEIGHTS | RATES, train, valid, budget, seed)

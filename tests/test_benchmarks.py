@@ -1,0 +1,248 @@
+"""The benchmarks end to end on tiny tables, and that no finished run is lost, whoever is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks import methods
+from benchmarks.experiment import Experiment, conduct, plan, read_seeds
+from benchmarks.experiments import motivating
+from benchmarks.protocol import Budget, Samples, load_method, score_selection, select_everywhere, show, tune
+from benchmarks.runs import Case, Run, do_run
+from benchmarks.tables import format_spread, merge_rows
+from sklearn.linear_model import Lasso
+from threadpoolctl import threadpool_limits
+
+from lspin.datasets import load_synthetic
+
+ROOT = Path(__file__).parents[1]
+EXPERIMENTS = (
+    "table1", "motivating", "gate_statistics", "unequal", "overlap", "sigma", "time_n", "time_d",
+)  # fmt: skip
+LIGHT = sorted({path.stem for path in Path(methods.__file__).parent.glob("[!_]*.py")}
+               - {"lspin", "llspin", "lspin_linear_gates", "lspin_official"})  # fmt: skip
+SLOW_ENOUGH = ["--quick", "--methods", "random_forest", "--seeds", "0-3"]  # to be killed between two runs
+N_RUNS = 4 * len(motivating.EXPERIMENT.quick_cases)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_runs_from_data_to_figure(name, folder):
+    module = import_module(f"benchmarks.experiments.{name}")
+    arguments = ["--quick", "--results", str(folder)]
+    if hasattr(module, "EXPERIMENT"):
+        conduct(module.EXPERIMENT, [*arguments, "--jobs", "1"])
+    else:
+        module.main(arguments)
+    for ending in ("csv", "md", "png"):
+        assert (folder / "quick" / f"{name}.{ending}").stat().st_size > 0
+    assert not (folder / f"{name}.csv").exists()  # a rehearsal stays in its own folder
+
+
+@pytest.mark.parametrize("dataset", ["linear", "E1"])
+@pytest.mark.parametrize("name", LIGHT)
+def test_a_method_predicts_and_says_what_it_selects(name, dataset):
+    method = load_method(name)
+    if dataset == "E1" and getattr(method, "REGRESSION_ONLY", False):
+        return
+    data = load_synthetic(dataset, 0, 40)
+    train, valid, test = (show(part, dataset) for part in data)
+    with threadpool_limits(1):
+        fitted = method.fit(train, valid, 0, Budget(fits=2, epochs=5))
+    predicted = fitted.predict(test.X)
+    assert predicted.shape == test.y.shape
+    if not test.is_regression:
+        assert set(predicted) <= {0, 1}
+    if fitted.select is not None:
+        assert np.asarray(fitted.select(test.X)).shape == test.X.shape
+
+
+def test_the_authors_recipe_learns_the_linear_example():
+    train, valid, test = (show(part, "linear") for part in load_synthetic("linear", 0, 40))
+    fitted = load_method("lspin_official").fit(train, valid, 0, Budget(fits=2, epochs=1000))
+    assert np.mean((fitted.predict(test.X) - test.y) ** 2) < 0.2 * np.var(test.y)
+    assert fitted.gates(test.X).shape == test.X.shape
+
+
+# The paper prints these for random forests, which select every feature.
+@pytest.mark.parametrize(("dataset", "printed"), [("E3", 0.6250), ("E4", 0.0769), ("E5", 0.2500)])
+def test_selecting_everything_scores_as_the_paper_prints(dataset, printed):
+    test = load_synthetic(dataset, 0).test
+    everything = select_everywhere(np.ones(test.X.shape[1], bool), test.X)
+    assert score_selection(everything, test.relevant)["f1"] == pytest.approx(printed, abs=5e-5)
+
+
+class Moody:
+    """A model that fails for a negative setting."""
+
+    def __init__(self, level):
+        self.level = level
+
+    def fit(self, X, y):
+        if self.level < 0:
+            raise ArithmeticError("no luck")
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.level)
+
+
+def test_tuning_survives_fits_that_fail_and_counts_them():
+    from optuna.distributions import FloatDistribution
+
+    rows = Samples(np.zeros((4, 1)), np.full(4, 0.5), "linear", True)
+    space = {"level": FloatDistribution(-1, 1)}
+    fitted = tune(Moody, space, rows, rows, Budget(fits=20), 0)
+    assert abs(fitted.predict(rows.X)[0] - 0.5) < 0.3
+    assert 0 < fitted.costs["n_failed"] < fitted.costs["n_fits"] == 20
+    with pytest.raises(RuntimeError, match="all 3 fits failed, the last with ArithmeticError: no luck"):
+        tune(Moody, {"level": FloatDistribution(-2, -1)}, rows, rows, Budget(fits=3), 0)
+
+
+def test_tuning_finds_the_best_of_what_it_tried_on_validation_rows():
+    from optuna.distributions import FloatDistribution
+
+    train, valid, _ = (show(part, "linear") for part in load_synthetic("linear", 0, 40))
+    space = {"alpha": FloatDistribution(1e-3, 0.5, log=True)}
+    fitted = tune(Lasso, space, train, valid, Budget(fits=10), 0, first={"alpha": 0.5})
+    worst = Lasso(alpha=0.5).fit(train.X, train.y)
+    assert fitted.settings["alpha"] < 0.5
+    assert np.mean((fitted.predict(valid.X) - valid.y) ** 2) < np.mean((worst.predict(valid.X) - valid.y) ** 2)
+
+
+def test_a_table_keeps_the_rows_that_were_not_run_again(tmp_path):
+    def row(method, seed, f1):
+        return {"method": method, "dataset": "E1", "n_train": 10, "n_columns": 3, "seed": seed, "f1": f1}
+
+    path = tmp_path / "table.csv"
+    merge_rows(path, [row("a", 0, 0.1), row("a", 1, 0.2), row("b", 0, 0.3)])
+    frame = merge_rows(path, [row("a", 0, 0.9)])
+    assert sorted(frame["f1"]) == [0.2, 0.3, 0.9]
+    pd.testing.assert_frame_equal(merge_rows(path, []), pd.read_csv(path))
+
+
+def test_a_run_that_fails_leaves_no_file_and_says_why(tmp_path):
+    def fail(run):
+        raise ArithmeticError("no luck")
+
+    run = Run("table1", "lasso", Case("E1"), 0, Budget())
+    assert "no luck" in do_run(run, fail, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_runs_that_differ_in_anything_have_other_files():
+    runs = [
+        Run("t", method, case, seed, budget, version)
+        for method in ("lasso", "mlp")
+        for case in (Case("E1"), Case("E1", 10), Case("E1", None, 10), Case("E2"))
+        for seed in (0, 1)
+        for budget in (Budget(), Budget(3), Budget(3, 2))
+        for version in ("1", "2")
+    ]
+    assert len({run.file_name for run in runs}) == len(runs)
+
+
+def test_methods_for_a_response_are_not_asked_for_classes():
+    experiment = Experiment("t", ("lasso", "ransac"), (Case("E1"), Case("E5")), (), (), report=print)
+    assert [(run.method, run.case.dataset) for run in plan(experiment, range(1))] == [
+        ("lasso", "E1"), ("lasso", "E5"), ("ransac", "E5"),
+    ]  # fmt: skip
+
+
+def test_seeds_are_read_as_people_write_them():
+    assert read_seeds("0-2,7") == [0, 1, 2, 7]
+    assert read_seeds("3") == [3]
+
+
+def test_a_mean_too_small_for_its_digits_is_still_told():
+    assert format_spread(pd.Series([0.97, 0.99]), 2) == "0.98 ± 0.01"
+    assert format_spread(pd.Series([1e-9, 3e-9]), 4) == "2.0e-09 ± 1.0e-09"
+
+
+def test_ray_is_asked_for_by_name_where_it_is_missing(tmp_path):
+    if find_spec("ray") is not None:
+        pytest.skip("Ray is installed")
+    with pytest.raises(SystemExit, match="pip install ray"):
+        conduct(motivating.EXPERIMENT, [*SLOW_ENOUGH, "--backend", "ray", "--results", str(tmp_path)])
+
+
+def start(folder):
+    command = [sys.executable, "-m", "benchmarks.experiments.motivating", *SLOW_ENOUGH, "--jobs", "1"]
+    return subprocess.Popen(
+        [*command, "--results", str(folder)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+def finished_runs(folder):
+    return sorted((folder / "quick" / "runs" / "motivating").glob("*.json"))
+
+
+def wait_for_runs(folder, number, seconds=60):
+    deadline = time.monotonic() + seconds
+    while len(finished_runs(folder)) < number:
+        assert time.monotonic() < deadline, "no run was finished in time"
+        time.sleep(0.01)
+
+
+def assert_complete(folder):
+    """Every run is there once, whole, and in the table."""
+    assert len([json.loads(path.read_text()) for path in finished_runs(folder)]) == N_RUNS
+    assert len(pd.read_csv(folder / "quick" / "motivating.csv")) == N_RUNS
+
+
+def test_a_killed_table_goes_on_where_it_stopped_and_two_at_once_do_no_harm(tmp_path):
+    process = start(tmp_path)
+    wait_for_runs(tmp_path, 2)
+    process.kill()  # SIGKILL: nothing can be tidied up
+    process.wait()
+    before = {path: path.stat().st_mtime_ns for path in finished_runs(tmp_path)}
+    assert 2 <= len(before) < N_RUNS
+    other = start(tmp_path)
+    conduct(motivating.EXPERIMENT, [*SLOW_ENOUGH, "--jobs", "1", "--results", str(tmp_path)])
+    assert other.wait(timeout=60) == 0
+    assert_complete(tmp_path)
+    assert before == {path: path.stat().st_mtime_ns for path in before}  # nothing was done twice
+
+
+def test_a_table_is_completed_by_a_cluster_that_loses_a_worker(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        with distributed.Client(cluster) as client:
+            victim = next(iter(client.run(os.getpid).values()))
+
+        def kill_a_worker():
+            wait_for_runs(tmp_path, 1)
+            os.kill(victim, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill_a_worker)
+        killer.start()
+        conduct(
+            motivating.EXPERIMENT,
+            [
+                *SLOW_ENOUGH,
+                "--backend",
+                "dask",
+                "--scheduler",
+                cluster.scheduler_address,
+                "--results",
+                str(tmp_path),
+            ],
+        )
+        killer.join()
+    assert_complete(tmp_path)
