@@ -9,7 +9,7 @@ import lspin
 
 LAYERS = [
     {"noise"},
-    {"gates", "networks", "losses", "tables", "progress", "datasets"},
+    {"gates", "networks", "losses", "tables", "progress", "datasets", "metrics"},
     {"penalties"},
     {"model"},
     {"training", "inference"},
