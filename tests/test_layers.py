@@ -10,7 +10,7 @@ import lspin
 LAYERS = [
     {"noise"},
     {"gates", "networks", "losses", "tables", "progress", "datasets", "metrics"},
-    {"penalties"},
+    {"penalties", "audit"},
     {"model"},
     {"training", "inference"},
     {"fitting", "persistence"},
