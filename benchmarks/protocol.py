@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 
 import lspin
+from lspin import metrics
 from lspin.datasets import Part
 
 REGRESSION = ("E5", "linear", "unequal")  # tables with a response instead of classes
@@ -161,15 +162,9 @@ def select_everywhere(mask: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 
 def score_selection(selected: np.ndarray, relevant: np.ndarray) -> dict[str, float]:
-    """F1, true positive rate and false discovery rate, pooled over samples as in the paper."""
-    hits = (selected & relevant).sum()
-    false, missed = (selected & ~relevant).sum(), (~selected & relevant).sum()
-    return {
-        "f1": float(hits / (hits + 0.5 * (false + missed))),
-        "tpr": float(hits / (hits + missed)),
-        "fdr": float(false / max(hits + false, 1)),
-        "n_features": float(np.median(selected.sum(axis=1))),
-    }
+    """F1, true positive rate and false discovery rate, pooled over samples as in the paper, and how many a row."""
+    scores = metrics.score_selection(selected, relevant)
+    return scores._asdict() | {"n_features": float(np.median(selected.sum(axis=1)))}
 
 
 def score_prediction(predicted: np.ndarray, y: np.ndarray, *, is_regression: bool) -> dict[str, float]:

@@ -9,8 +9,8 @@ import lspin
 
 LAYERS = [
     {"noise"},
-    {"gates", "networks", "losses", "tables", "progress", "datasets.synthetic", "datasets.originals"},
-    {"penalties", "datasets.real"},
+    {"gates", "networks", "losses", "tables", "progress", "metrics", "datasets.synthetic", "datasets.originals"},
+    {"penalties", "audit", "datasets.real"},
     {"model", "datasets"},
     {"training", "inference"},
     {"fitting", "persistence"},

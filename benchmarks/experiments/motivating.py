@@ -2,8 +2,8 @@
 
 ``make bench-motivating``. The paper tunes with 100 fits here, and so do the others; ours takes its default, which
 tries more starts the smaller a table is (``n_fits`` in the CSV), a few hundredths of a second each. The paper's R²
-and errors stand in figures only; from its text the gates are exact for every N but 6, where one feature of one group
-is missed. Methods that are slow to tune are run at N = 10 only.
+and errors stand in figures only; from its text the gates are exact for every N but 6, where one feature of one
+group is missed. Methods that are slow to tune are run at N = 10 only.
 """
 
 import numpy as np

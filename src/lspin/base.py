@@ -119,7 +119,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
 
     They differ in how a target is read (``_read_target``, and ``_read_known_target`` once classes are known),
     in what is learned of it (``_learn_target``), in how rows are adjusted to that (``_adjust``), in the loss,
-    and in how outputs become predictions.
+    and in how outputs become predictions (``_decide``).
     """
 
     _learned: ClassVar[dict[str, type]] = {
@@ -404,6 +404,27 @@ class LSPINBase(TransformerMixin, BaseEstimator):
     def _predict(self, X: Any) -> Prediction:
         table = self._read(X)
         return predict_members(self.members_, table)
+
+    def predict_with_gates(self, X: Any, gates: np.ndarray) -> np.ndarray:
+        """What would be predicted under other gates than the model's own.
+
+        Parameters
+        ----------
+        X
+            Table.
+        gates
+            In [0, 1], shape ``(n_samples, n_columns)``; each member of an ensemble gets the same. Those of
+            missing values are shut.
+
+        """
+        table = self._read(X)
+        foreign = np.asarray(gates, np.float64)
+        expected = (table.values.shape[0], self.n_features_in_)
+        if foreign.shape != expected:
+            raise ValueError(f"gates have the shape {foreign.shape} where X asks for {expected}")
+        if not ((foreign >= 0) & (foreign <= 1)).all():
+            raise ValueError(f"gates must lie in [0, 1]; they range from {foreign.min():g} to {foreign.max():g}")
+        return self._decide(predict_members(self.members_, table, foreign).outputs)
 
     def gates(self, X: Any) -> np.ndarray:
         """How far each feature's gate is open for each row: shape ``(n_samples, n_columns)``, in [0, 1].

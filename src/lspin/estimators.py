@@ -145,7 +145,9 @@ class LSPINClassifier(ClassifierMixin, LSPINBase):
 
     def predict(self, X: Any) -> np.ndarray:
         """The likeliest class of each row."""
-        outputs = self._predict(X).outputs
+        return self._decide(self._predict(X).outputs)
+
+    def _decide(self, outputs: np.ndarray) -> np.ndarray:
         return self.classes_[complete_scores(outputs).argmax(axis=1)]
 
     @property
@@ -205,8 +207,10 @@ class LSPINRegressor(RegressorMixin, LSPINBase):
 
     def predict(self, X: Any) -> np.ndarray:
         """The expected response of each row."""
-        outputs = self._predict(X).outputs[:, 0]
-        return self.target_mean_ + self.target_scale_ * outputs
+        return self._decide(self._predict(X).outputs)
+
+    def _decide(self, outputs: np.ndarray) -> np.ndarray:
+        return self.target_mean_ + self.target_scale_ * outputs[:, 0]
 
     @property
     def coef_(self) -> np.ndarray:
