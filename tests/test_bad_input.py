@@ -355,7 +355,12 @@ def public_names(kind):
     ("kind", "name"), [(kind, name) for kind in KINDS for name in public_names(kind)], ids=str
 )
 def test_a_model_that_is_not_fitted_says_so(kind, name, tmp_path):
-    arguments = {"score": (X, target_for(kind)), "save": (tmp_path / "model",), "get_feature_names_out": ()}
+    arguments = {
+        "score": (X, target_for(kind)),
+        "save": (tmp_path / "model",),
+        "get_feature_names_out": (),
+        "predict_with_gates": (X, np.ones(X.shape)),
+    }
     with pytest.raises(NotFittedError, match=f"{kind.__name__} instance is not fitted"):
         getattr(make(kind), name)(*arguments.get(name, (X,)))
     assert not any(tmp_path.iterdir())
