@@ -150,6 +150,8 @@ BAD_LABELS = {
     "pandas NA": (pd.Series(LABELS, dtype="Int64").mask(LABELS == 1), "y contains NaN"),
     "continuous": (RESPONSE, "Unknown label type: continuous.*use LSPINRegressor"),
     "mixed": (np.array(["a", 1] * 12, dtype=object), r"mixes text \('a' in row 0\) and 1 \(row 1\)"),
+    "NaN in a list of text": (["a", "b"] * 11 + ["a", np.nan], r"y contains NaN .*the first is row 23"),
+    "number in a list of text": (["a", "b"] * 11 + ["a", 5], r"mixes text \('a' in row 0\) and 5 \(row 23\)"),
     "two columns": (np.column_stack([LABELS, LABELS]), r"shape \(24, 2\)"),
 }
 BAD_RESPONSES = {

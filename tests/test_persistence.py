@@ -309,6 +309,7 @@ CLASSES = "attributes/classes_.npy"
         ({"members/0/owners.npy": as_npy(np.array([0, 1, 2, 2]))}, "inputs do not fit"),
         ({"members/0/gating/0/weights.npy": as_npy(np.zeros((3, 4)))}, r"\(3, 4\) where \(7, 4\)"),
         ({"members/0/prediction/1/bias.npy": as_npy(np.zeros(2))}, r"\(2,\) where \(3,\)"),
+        ({"members/0/prediction/1/bias.npy": as_npy(np.full(3, np.nan))}, "not finite"),
     ],
 )
 def test_a_file_with_a_wrong_entry_is_refused(changes, reason, content, tmp_path):

@@ -33,6 +33,7 @@ from lspin.tables import (
     columns_of_inputs,
     is_frame,
     learn_encoding,
+    list_target,
     merge_rows,
     read_table,
     read_weights,
@@ -288,7 +289,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         check_consistent_length(X, y)
         weights = read_weights(sample_weight, X)
         kept = np.flatnonzero(weights)
-        X, y = _safe_indexing(X, kept), np.asarray(y)[kept]
+        X, y = _safe_indexing(X, kept), list_target(y)[kept]
         target = self._read_target(y)
         table, levels = read_table(X)
         merged = merge_rows(table, target, weights[kept])
@@ -535,6 +536,9 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         n_columns = {member.encoding.n_columns for member in members}
         if n_outputs != {self._count_outputs()} or n_columns != {self.n_features_in_}:
             raise ValueError("its members do not fit its columns or its classes")
+        weights = [part for member in members for layers in member.networks for layer in layers for part in layer]
+        if not all(np.isfinite(part).all() for part in weights):
+            raise ValueError("a weight of its networks is not finite")
         names = getattr(self, "feature_names_in_", None)
         if names is not None and len(names) != self.n_features_in_:
             raise ValueError(f"it has {len(names)} names for {self.n_features_in_} columns")

@@ -232,6 +232,14 @@ def _refuse_duplicate_names(X: Any) -> None:
 # Targets and weights -----------------------------------------------------------------------------------------
 
 
+def list_target(y: Any) -> np.ndarray:
+    """The entries of a target as an array; among text, a missing value or a number stays what it is."""
+    entries = np.asarray(y)
+    if entries.dtype.kind == "U" and entries.ndim == 1 and not all(isinstance(entry, str) for entry in y):
+        return np.asarray(y, dtype=object)
+    return entries
+
+
 def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Classes in sorted order, and each row's class as its place among them."""
     y = column_or_1d(y, warn=True)
