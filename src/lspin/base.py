@@ -104,6 +104,8 @@ MORE = """\
         Frame with one row for each member and epoch: loss, validation loss, mean number of open gates.
     n_iter_
         Epochs of the longest fit.
+    n_starts_
+        Initialisations tried for each sparsity.
     n_features_in_, feature_names_in_
         Number and names of the columns."""
 
