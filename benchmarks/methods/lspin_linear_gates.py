@@ -6,7 +6,9 @@ The unequal example wants it; docs/method.md says why.
 from benchmarks.methods.lspin import fit_path
 from benchmarks.protocol import Budget, Fitted, Samples
 
-SETTINGS = {"gate_hidden_layer_sizes": (), "noise_scale": 0.4, "gate_exchange": 0.0, "n_restarts": 5}
+SETTINGS = {
+    "gate_hidden_layer_sizes": (), "noise_scale": 0.4, "gate_exchange": 0.0, "weight_decay": 0.0, "n_restarts": 5,
+}  # fmt: skip
 EPOCHS = 300
 
 
