@@ -82,7 +82,7 @@ LINEAR = Recipe(
     gating_layers=(64,),
     steps=2000,
     fewest_steps=2000,
-    noise_scale=0.3,
+    noise_scale=0.45,
     final_noise=1.0,
     learning_rate=0.04,
     gate_rate=1.0,
@@ -98,7 +98,7 @@ LINEAR = Recipe(
     first_prices=NONLINEAR.first_prices,
 )
 LINEAR_SMALL = LINEAR._replace(
-    gating_layers=(), prices=(0.1, 0.03, 0.01, 0.003, 0.001), first_prices=(0.01, 0.001)
+    gating_layers=(), noise_scale=0.3, prices=(0.1, 0.03, 0.01, 0.003, 0.001), first_prices=(0.01, 0.001)
 )
 
 
