@@ -40,7 +40,9 @@ PAPER = {
 
 def collect(results: list[Results]) -> pd.DataFrame:
     """The runs of our methods, each with the name the paper gives its table."""
-    frame = pd.concat([result.frame for result in results])
+    frame = pd.concat([result.frame for result in results], ignore_index=True)
+    size = frame["n_train"].where(frame["dataset"] == "linear", 0)
+    frame = frame.loc[size.sort_values(ascending=False, kind="stable").index]
     is_linear = frame["dataset"] == "linear"
     frame = frame[frame["method"].isin(METHODS) & (~is_linear | (frame["method"] == "llspin"))].copy()
     frame["table"] = frame["dataset"].where(frame["dataset"] != "linear", "N = " + frame["n_train"].astype(str))
