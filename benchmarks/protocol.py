@@ -161,6 +161,11 @@ def select_everywhere(mask: np.ndarray, X: np.ndarray) -> np.ndarray:
     return np.broadcast_to(np.ravel(mask), X.shape)
 
 
+def select_important(model: Any, X: np.ndarray) -> np.ndarray:
+    """What trees select: the features with an importance above 0, for every row."""
+    return select_everywhere(model.feature_importances_ > 0, X)
+
+
 def score_selection(selected: np.ndarray, relevant: np.ndarray) -> dict[str, float]:
     """F1, true positive rate and false discovery rate, pooled over samples as in the paper, and how many a row."""
     scores = metrics.score_selection(selected, relevant)

@@ -1,4 +1,4 @@
-"""How long one fit takes in CPU seconds, the compilation counted apart."""
+"""How long one fit takes in CPU seconds, the compilation counted apart: measuring it, and its table and figure."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -9,10 +9,15 @@ import jax
 import numpy as np
 from jax.experimental.compilation_cache import compilation_cache
 
+from benchmarks.experiment import Results
+from benchmarks.figures import draw_times
 from benchmarks.methods.lspin_official import Official, Recipe
 from benchmarks.protocol import CpuTimer
 from benchmarks.runs import Record, Run, describe, size_of
+from benchmarks.tables import tabulate, write_markdown
 from lspin import LSPINClassifier
+
+METHODS = ("lspin", "llspin", "lspin_official")
 
 PRICE = 0.01
 OFFICIAL = Recipe((1.0, 1.0))  # the paper's time benchmark: penalty 1, learning rate 0.1, all rows at once
@@ -64,3 +69,17 @@ def choose_fit(run: Run, n_epochs: int | None) -> Callable[[np.ndarray, np.ndarr
         return Official(OFFICIAL, 1.0, 0.1, n_epochs or TIMED_EPOCHS, run.seed).fit
     settings = {"sparsity": PRICE, "weight_decay": 0.0, "max_epochs": n_epochs, "random_state": run.seed}
     return LSPINClassifier(LAYERS[run.method], **settings).fit
+
+
+def report_times(results: Results, name: str, title: str, *, size: str, label: str, scale: str = "linear") -> None:
+    """Table and figure of the times over a size."""
+    frame = results.frame.sort_values(size, kind="stable")
+    columns = {
+        "CPU seconds of one fit": "fitting_cpu_seconds",
+        "CPU seconds of compiling it": "compiling_cpu_seconds",
+    }
+    parts = {
+        f"{head}, by {label}": tabulate(frame, column, columns=size, digits=2) for head, column in columns.items()
+    }
+    write_markdown(results.folder / f"{name}.md", title, parts, frame)
+    draw_times(frame, METHODS, size, label, results.folder / f"{name}.png", scale=scale)

@@ -5,13 +5,10 @@ only. The authors' recipe is timed on a part of its epochs and scaled up, and no
 """
 
 from benchmarks.experiment import Experiment, Results, conduct
-from benchmarks.figures import draw_times
 from benchmarks.runs import Case, Record, Run
-from benchmarks.tables import tabulate, write_markdown
-from benchmarks.timing import measure_times
+from benchmarks.timing import METHODS, measure_times, report_times
 from lspin.datasets import load_synthetic
 
-METHODS = ("lspin", "llspin", "lspin_official")
 WIDTHS = (11, 100, 500, 2000, 20_000)
 WIDEST_OFFICIAL = 2000
 
@@ -22,17 +19,8 @@ def measure(run: Run) -> Record:
 
 
 def report(results: Results) -> None:
-    frame = results.frame.sort_values("n_columns", kind="stable")
-    parts = {
-        "CPU seconds of one fit, by features": tabulate(
-            frame, "fitting_cpu_seconds", columns="n_columns", digits=2
-        ),
-        "CPU seconds of compiling it, once": tabulate(
-            frame, "compiling_cpu_seconds", columns="n_columns", digits=2
-        ),
-    }
-    write_markdown(results.folder / "time_d.md", "Time against the number of features (E2)", parts, frame)
-    draw_times(frame, METHODS, "n_columns", "features", results.folder / "time_d.png", scale="log")
+    title = "Time against the number of features (E2)"
+    report_times(results, "time_d", title, size="n_columns", label="features", scale="log")
 
 
 def applies(method: str, case: Case) -> bool:

@@ -5,13 +5,10 @@ timed on a part of its epochs and scaled up.
 """
 
 from benchmarks.experiment import Experiment, Results, conduct
-from benchmarks.figures import draw_times
 from benchmarks.runs import Case, Record, Run
-from benchmarks.tables import tabulate, write_markdown
-from benchmarks.timing import measure_times
+from benchmarks.timing import METHODS, measure_times, report_times
 from lspin.datasets import load_synthetic
 
-METHODS = ("lspin", "llspin", "lspin_official")
 SIZES = (200, 600, 1000, 1400, 1800)
 
 
@@ -21,15 +18,8 @@ def measure(run: Run) -> Record:
 
 
 def report(results: Results) -> None:
-    frame = results.frame.sort_values("n_train", kind="stable")
-    parts = {
-        "CPU seconds of one fit, by training samples": tabulate(
-            frame, "fitting_cpu_seconds", columns="n_train", digits=2
-        ),
-        "CPU seconds of compiling it, once": tabulate(frame, "compiling_cpu_seconds", columns="n_train", digits=2),
-    }
-    write_markdown(results.folder / "time_n.md", "Time against the number of samples (E1)", parts, frame)
-    draw_times(frame, METHODS, "n_train", "training samples", results.folder / "time_n.png")
+    title = "Time against the number of samples (E1)"
+    report_times(results, "time_n", title, size="n_train", label="training samples")
 
 
 EXPERIMENT = Experiment(

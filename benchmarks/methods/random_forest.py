@@ -9,7 +9,7 @@ from typing import Any
 from optuna.distributions import IntDistribution
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from benchmarks.protocol import Budget, Fitted, Samples, select_everywhere, tune
+from benchmarks.protocol import Budget, Fitted, Samples, select_important, tune
 
 SPACE = {
     "n_estimators": IntDistribution(1, 500),
@@ -23,12 +23,4 @@ def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
         kind = RandomForestRegressor if train.is_regression else RandomForestClassifier
         return kind(**settings, random_state=seed)
 
-    return tune(
-        make,
-        SPACE,
-        train,
-        valid,
-        budget,
-        seed,
-        select=lambda model, X: select_everywhere(model.feature_importances_ > 0, X),
-    )
+    return tune(make, SPACE, train, valid, budget, seed, select=select_important)

@@ -7,7 +7,7 @@ from typing import Any
 
 from optuna.distributions import FloatDistribution, IntDistribution
 
-from benchmarks.protocol import Budget, Fitted, Samples, select_everywhere, tune
+from benchmarks.protocol import Budget, Fitted, Samples, select_important, tune
 
 # Number and depth of the trees as in the paper; the learning rate is ours to add.
 SPACE = {
@@ -24,12 +24,4 @@ def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
         kind = XGBRegressor if train.is_regression else XGBClassifier
         return kind(**settings, n_jobs=1, random_state=seed)
 
-    return tune(
-        make,
-        SPACE,
-        train,
-        valid,
-        budget,
-        seed,
-        select=lambda model, X: select_everywhere(model.feature_importances_ > 0, X),
-    )
+    return tune(make, SPACE, train, valid, budget, seed, select=select_important)
