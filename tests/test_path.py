@@ -4,7 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, log_loss, r2_score
 
-from lspin.path import constant_outputs, held_out_score, null_loss, split_rows, weighted_median
+from lspin.path import (
+    constant_outputs,
+    held_out_score,
+    next_prices,
+    null_loss,
+    split_rows,
+    weighted_median,
+)
 from lspin.tables import Rows, Table
 
 RNG = np.random.default_rng(0)
@@ -72,3 +79,18 @@ def test_a_class_of_one_row_is_never_held_out():
 
 def test_nothing_is_held_out_where_every_class_has_one_row():
     assert split_rows(make_rows([0, 1]), "cross_entropy", 0.2, RNG) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=9, unique=True), st.data())
+def test_a_walk_ends_where_both_neighbours_cost_more(costs, data):
+    prices = [float(price) for price in range(len(costs))]
+    done = {data.draw(st.sampled_from(prices))}
+
+    def best():
+        return min(done, key=lambda price: costs[int(price)])
+
+    while missing := next_prices(prices, done, best(), walks=True):
+        done |= set(missing)
+    place = int(best())
+    assert all(costs[place] <= cost for cost in costs[max(place - 1, 0) : place + 2])
+    assert set(next_prices(prices, done, best(), walks=False)) == set(prices) - done

@@ -115,8 +115,9 @@ def choose_price(
     -----
     The path starts at the loss of a constant prediction: opening a gate costs the price, so at that price no
     feature can pay for itself. That model is known without a fit. The weight decay is chosen first, at two
-    prices, and looked at again at the chosen one. With several seeds, a price is judged by the mean of its two
-    best starts, and the best start of the chosen one is kept.
+    prices, and looked at again at the chosen one. From the better of these two the path is walked for as long as
+    the cost falls. With several seeds all its prices are tried, a price is judged by the mean of its two best
+    starts, and the best start of the chosen one is kept.
 
     """
     if not splits:
@@ -124,7 +125,7 @@ def choose_price(
     closed = judge_closed(problem, splits)
     tried: list[Tried] = []
     interrupted = False
-    for settings in _stages(problem, closed.candidate.sparsity, tried):
+    for settings in _stages(problem, closed.candidate.sparsity, tried, walks=len(seeds) == 1):
         found, interrupted = try_settings(problem, splits, settings, seeds, n_jobs, progress)
         tried += found
         if interrupted:
@@ -141,20 +142,30 @@ def choose_price(
     )
 
 
-def _stages(problem: Problem, highest: float, tried: list[Tried]) -> Iterator[list[tuple[float, float]]]:
+def _stages(
+    problem: Problem, highest: float, tried: list[Tried], *, walks: bool
+) -> Iterator[list[tuple[float, float]]]:
     """Prices and decays to try next, given all that was tried by then."""
 
     def best() -> Candidate:
         return min(tried, key=lambda t: t.cost).candidate
 
     decays = DECAYS if problem.weight_decay is None else (problem.weight_decay,)
-    recipe = problem.recipe
-    yield [(price * highest, decay) for price in recipe.first_prices for decay in decays]
+    prices = [price * highest for price in problem.recipe.prices]
+    yield [(price * highest, decay) for price in problem.recipe.first_prices for decay in decays]
     decay = best().weight_decay
-    yield [(price * highest, decay) for price in recipe.prices if price not in recipe.first_prices]
+    while missing := next_prices(prices, {t.candidate.sparsity for t in tried}, best().sparsity, walks=walks):
+        yield [(price, decay) for price in missing]
     price = best().sparsity
     done = {(t.candidate.sparsity, t.candidate.weight_decay) for t in tried}
     yield [(price, decay) for decay in decays if (price, decay) not in done]
+
+
+def next_prices(prices: list[float], done: set[float], best: float, *, walks: bool) -> list[float]:
+    """Prices of the path that are missing: all of them, or on a walk the neighbours of the best so far."""
+    place = prices.index(best)
+    looked_at = prices[max(place - 1, 0) : place + 2] if walks else prices
+    return [price for price in looked_at if price not in done]
 
 
 def try_settings(
