@@ -1,9 +1,9 @@
-"""Wide real tables: how they are prepared and split, and what a method is tuned on and scored by, the same for all.
+"""Wide real tables: how they are prepared and split, and how every method is tuned and scored on them.
 
 A method for these tables is a file in ``methods/`` with ``WIDE_GRID``, at most twenty settings, and
-``make_wide(task, **settings)``, an unfitted model; ``select_wide(model)`` says which features it uses, for all rows.
-A model with gates says so by its own ``selected``, ``gates`` and ``predict_with_gates``. A method that tunes
-by itself has ``fit_wide(task) -> Search`` instead of a grid.
+``make_wide(task, **settings)``, an unfitted model; ``select_wide(model)`` tells which features it uses.
+A model that selects row by row has ``gates`` and ``predict_with_gates`` instead. A method that tunes by itself has
+``fit_wide(task) -> Search`` instead of a grid.
 """
 
 import json
@@ -315,7 +315,7 @@ def score_counts(train: np.ndarray, test: np.ndarray) -> dict[str, Any]:
 
 
 def describe_heavy(selected: np.ndarray, correct: np.ndarray, test: Samples) -> dict[str, Any]:
-    """Test rows that use far more features than the others: how many, how often right, how long, of which class."""
+    """Test rows that use far more features than the others: how many, how often right, how long, which class."""
     summary = metrics.summarise_gates(selected, edges=EDGES)
     heavy = np.zeros(len(correct), bool)
     heavy[summary.suspicious] = True
