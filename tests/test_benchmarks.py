@@ -21,7 +21,7 @@ from benchmarks.experiments import motivating, table3
 from benchmarks.protocol import Budget, Samples, load_method, score_selection, select_everywhere, show, tune
 from benchmarks.runs import Case, Run, do_run
 from benchmarks.tables import format_spread, merge_rows
-from benchmarks.wide import Task, search_grid, split_rows
+from benchmarks.wide import Task, score_counts, score_honesty, search_grid, select, split_rows
 from scipy import sparse
 from sklearn.linear_model import Lasso
 from threadpoolctl import threadpool_limits
@@ -90,7 +90,7 @@ def test_a_method_for_wide_tables_learns_three_classes_from_one_column_each(name
     y = np.arange(60) % 3
     X = rng.poisson(0.3, (60, 20)) + 4.0 * (y[:, None] == np.arange(20))
     train = Samples(sparse.csr_matrix(X) if is_sparse else X, y, "pbmc", False)
-    task = Task(train, train if is_sparse else None, 0, Budget(fits=4))
+    task = Task(train, train if is_sparse else None, 0, Budget(fits=4, epochs=50))
     assert len(method.WIDE_GRID) <= 20
     with threadpool_limits(1):
         search = search_grid(method, task)
@@ -125,6 +125,38 @@ def test_a_capped_method_takes_the_best_of_the_settings_with_few_features():
         assert search_grid(method, Task(rows, valid, 0, Budget())).chosen.settings == grid[2]
     method.MOST_FEATURES = 1
     assert search_grid(method, Task(rows, rows, 0, Budget())).chosen.settings == grid[1]
+
+
+class Gated:
+    """A model of two classes by the first column, with two gates a row."""
+
+    def __init__(self, encodes):
+        self.encodes = encodes  # the answer in its gates, and looks at nothing else
+
+    def gates(self, X):
+        answer = np.asarray(X[:, [0]] > 0)
+        return np.hstack([answer, ~answer]).astype(float) if self.encodes else np.ones(X.shape)
+
+    def predict_with_gates(self, X, gates):
+        return gates[:, 0].astype(int) if self.encodes else (X[:, 0] * gates[:, 0] > 0).astype(int)
+
+
+@pytest.mark.parametrize(("encodes", "mask", "exchanged"), [(True, 100, 100), (False, 50, 50)])
+def test_gates_that_hold_the_answer_are_found_out(encodes, mask, exchanged):
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    X[::2, 0], X[1::2, 0] = np.abs(X[::2, 0]), -np.abs(X[1::2, 0])
+    rows, model = Samples(X, (X[:, 0] > 0).astype(int), "colon", False), Gated(encodes)
+    selected = select(None, model, X)
+    scores = score_honesty(model, selected, selected, rows, rows)
+    assert scores["mask_accuracy"] == pytest.approx(mask, abs=1)
+    assert scores["exchanged_accuracy"] == pytest.approx(exchanged, abs=8)
+
+
+def test_a_gate_over_an_absent_value_does_not_count():
+    X = sparse.csr_matrix([[1.0, 0.0], [2.0, 3.0], [0.0, 0.0]])
+    counts = score_counts(*[select(None, SimpleNamespace(gates=lambda X: np.ones(X.shape)), X)] * 2)
+    assert json.loads(counts["n_selected"]) == {"0": 1, "1": 1, "2": 1}
+    assert (counts["n_features"], counts["n_union"], counts["n_most"]) == (1, 2, 2)
 
 
 @pytest.mark.parametrize("in_folds", [True, False])

@@ -92,12 +92,12 @@ def draw(frame: pd.DataFrame, results: Results) -> None:
         counts = np.sort(gather(runs))
         shares = 100 * np.arange(1, len(counts) + 1) / len(counts)
         colour = style_of(method, methods)["color"]
-        axes_of[dataset].step(counts + 1, shares, where="post", color=colour, label=name_of(method))
-        axes_of[dataset].plot(np.median(counts) + 1, 50, "o", color=colour, markersize=4)
+        axes_of[dataset].step(counts, shares, where="post", color=colour, label=name_of(method))
+        axes_of[dataset].plot(np.median(counts), 50, "o", color=colour, markersize=4)
     for dataset, axes in axes_of.items():
-        axes.set(title=NAMES[dataset], xscale="log", xlabel="features of a test row, and 1", ylabel="rows (%)",
-                 ylim=(0, 102))  # fmt: skip
-        axes.axvline(51, color="#999999", linewidth=0.8, linestyle=":")
+        axes.set(title=NAMES[dataset], xlabel="features of a test row", ylabel="rows (%)", ylim=(0, 102))
+        axes.set_xscale("symlog", linthresh=1)  # from 0 features to all
+        axes.axvline(50, color="#999999", linewidth=0.8, linestyle=":")
     handles = {}
     for axes in axes_of.values():
         handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))

@@ -18,8 +18,8 @@ from benchmarks.wide import Task, final_step, scale_columns, spread_grid
 PENALTY = {"alpha": FloatDistribution(1e-3, 0.5, log=True)}
 STRENGTH = {"C": FloatDistribution(1e-2, 1e3, log=True)}
 WIDE_GRID = (
-    *spread_grid(np.logspace(-2, 2, 10).round(6).tolist(), "C", scale=True),
-    *spread_grid(np.logspace(-1, 3, 10).round(6).tolist(), "C", scale=False),
+    *spread_grid(np.logspace(-1.5, 3, 10).round(6).tolist(), "C", scale=True),
+    *spread_grid(np.logspace(-0.5, 4, 10).round(6).tolist(), "C", scale=False),
 )
 
 

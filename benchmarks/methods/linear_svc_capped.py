@@ -11,7 +11,7 @@ from benchmarks.wide import CAP, Task, least_strength, scale_columns, spread_gri
 __all__ = ["MOST_FEATURES", "WIDE_GRID", "make_wide", "select_wide"]
 
 MOST_FEATURES = CAP
-MULTIPLES = np.geomspace(1.2, 15, 10).round(3).tolist()  # of the least C that lets a feature in
+MULTIPLES = np.geomspace(1.3, 30, 10).round(3).tolist()  # of the least C that lets a feature in
 WIDE_GRID = (*spread_grid(MULTIPLES, "multiple", scale=True), *spread_grid(MULTIPLES, "multiple", scale=False))
 
 
