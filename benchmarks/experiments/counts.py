@@ -97,6 +97,7 @@ def draw(frame: pd.DataFrame, results: Results) -> None:
     for dataset, axes in axes_of.items():
         axes.set(title=NAMES[dataset], xlabel="features of a test row", ylabel="rows (%)", ylim=(0, 102))
         axes.set_xscale("symlog", linthresh=1)  # from 0 features to all
+        axes.set_xlim(-0.1, 10_000)
         axes.axvline(50, color="#999999", linewidth=0.8, linestyle=":")
     handles = {}
     for axes in axes_of.values():

@@ -51,7 +51,7 @@ def draw(frame: pd.DataFrame, results: Results) -> None:
         draw_dots(grid[1, column], runs, "ece", methods, {})
         n_classes = {"pbmc": 4, "tox171": 4}.get(dataset, 2)
         grid[0, column].axvline(np.log(n_classes), color="#999999", linewidth=0.8, linestyle=":")
-        grid[0, column].set(title=NAMES[dataset], xlabel="negative log-likelihood", xscale="log")
+        grid[0, column].set(title=NAMES[dataset], xlabel="negative log-likelihood", xscale="log", xlim=(0.03, 20))
         grid[1, column].set(xlabel="calibration error", xlim=(0, None))
     title = "Test rows, mean ± sd over splits; open diamond: the paper; dotted: all classes equally likely"
     figure.suptitle(title, fontsize=9)
