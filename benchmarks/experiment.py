@@ -23,6 +23,11 @@ def suits_task(method: str, case: Case) -> bool:
     return case.dataset in REGRESSION or not getattr(load_method(method), "REGRESSION_ONLY", False)
 
 
+def has_any_seed(case: Case, seed: int) -> bool:
+    """Synthetic tables can be drawn without end."""
+    return True
+
+
 class Results(NamedTuple):
     """What a table and its figure are drawn from."""
 
@@ -44,6 +49,7 @@ class Experiment:
     budget: Budget = BUDGET
     measure: Measure = measure_method
     applies: Callable[[str, Case], bool] = suits_task
+    has_seed: Callable[[Case, int], bool] = has_any_seed  # where seeds number the splits of a table
 
 
 def conduct(
@@ -59,7 +65,8 @@ def conduct(
         experiment = rehearse(experiment)
     methods = asked.methods or [m for m in experiment.methods if only is None or m in only]
     seeds = asked.seeds or (range(1) if asked.quick else SEEDS)
-    runs = plan(replace(experiment, methods=tuple(methods)), seeds)
+    cases = tuple(case for case in experiment.cases if not asked.datasets or case.dataset in asked.datasets)
+    runs = plan(replace(experiment, methods=tuple(methods), cases=cases), seeds)
     store = folder / "runs" / experiment.name
     if asked.fresh:
         for run in runs:
@@ -87,6 +94,7 @@ def plan(experiment: Experiment, seeds: range | list[int]) -> list[Run]:
         Run(experiment.name, method, case, seed, experiment.budget)
         for seed in seeds
         for case in experiment.cases
+        if experiment.has_seed(case, seed)
         for method in experiment.methods
         if experiment.applies(method, case)
     ]
@@ -106,6 +114,7 @@ def read_arguments(experiment: Experiment, arguments: list[str] | None) -> argpa
     )
     parser.add_argument("--jobs", type=int, default=2, help="processes on this machine (default: %(default)s)")
     parser.add_argument("--methods", nargs="+", metavar="NAME", help=f"of {', '.join(experiment.methods)}")
+    parser.add_argument("--datasets", nargs="+", metavar="NAME", help="some tables only")
     parser.add_argument("--seeds", type=read_seeds, metavar="0-9", help="one, a range, or several with commas")
     parser.add_argument("--quick", action="store_true", help="a rehearsal in a folder of its own")
     parser.add_argument("--backend", choices=("loky", "dask", "ray"), default="loky")

@@ -94,9 +94,15 @@ def tabulate_scores(
     return lines
 
 
-def write_markdown(path: Path, title: str, parts: Mapping[str, Sequence[str]], frame: pd.DataFrame) -> None:
-    """Tables under their headings, and what they were made with."""
-    lines = [f"# {title}", "", *describe_origin(frame)]
+def write_markdown(
+    path: Path,
+    title: str,
+    parts: Mapping[str, Sequence[str]],
+    frame: pd.DataFrame,
+    caption: Sequence[str] | None = None,
+) -> None:
+    """Tables under their headings, and what they were made with: a caption, or seeds and versions."""
+    lines = [f"# {title}", "", *(describe_origin(frame) if caption is None else caption)]
     for heading, table in parts.items():
         if table:
             lines += ["", f"## {heading}", "", *table]

@@ -10,16 +10,19 @@ import time
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from benchmarks import methods
 from benchmarks.experiment import Experiment, conduct, plan, read_seeds
-from benchmarks.experiments import motivating
+from benchmarks.experiments import motivating, table3
 from benchmarks.protocol import Budget, Samples, load_method, score_selection, select_everywhere, show, tune
 from benchmarks.runs import Case, Run, do_run
 from benchmarks.tables import format_spread, merge_rows
+from benchmarks.wide import Task, score_counts, score_honesty, search_grid, select, split_rows
+from scipy import sparse
 from sklearn.linear_model import Lasso
 from threadpoolctl import threadpool_limits
 
@@ -28,9 +31,14 @@ from lspin.datasets import load_synthetic
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = (
     "table1", "motivating", "gate_statistics", "unequal", "overlap", "sigma", "time_n", "time_d",
+    "table3", "nll", "counts",
 )  # fmt: skip
-LIGHT = sorted({path.stem for path in Path(methods.__file__).parent.glob("[!_]*.py")}
-               - {"lspin", "llspin", "lspin_linear_gates", "lspin_official"})  # fmt: skip
+OF_REAL_TABLES = ("table3", "nll", "counts")
+FOLDER = os.environ.get("LSPIN_DATA")
+ALL = sorted(path.stem for path in Path(methods.__file__).parent.glob("[!_]*.py"))
+SLOW = {"lspin", "llspin", "llspin_members", "lspin_linear_gates", "lspin_official"}
+LIGHT = [name for name in ALL if name not in SLOW and hasattr(load_method(name), "fit")]
+WIDE = [name for name in ALL if name not in SLOW and hasattr(load_method(name), "make_wide")]
 SLOW_ENOUGH = ["--quick", "--methods", "random_forest", "--seeds", "0-7"]  # to be killed between two runs
 N_RUNS = 8  # at one of the two sizes
 
@@ -42,6 +50,8 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_runs_from_data_to_figure(name, folder):
+    if name in OF_REAL_TABLES and not FOLDER:
+        pytest.skip("LSPIN_DATA does not name a folder of tables")
     module = import_module(f"benchmarks.experiments.{name}")
     arguments = ["--quick", "--results", str(folder)]
     if hasattr(module, "EXPERIMENT"):
@@ -69,6 +79,111 @@ def test_a_method_predicts_and_says_what_it_selects(name, dataset):
         assert set(predicted) <= {0, 1}
     if fitted.select is not None:
         assert np.asarray(fitted.select(test.X)).shape == test.X.shape
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("name", WIDE)
+def test_a_method_for_wide_tables_learns_three_classes_from_one_column_each(name, is_sparse):
+    method, rng = load_method(name), np.random.default_rng(0)
+    if not is_sparse and getattr(method, "COUNTS_ONLY", False):
+        return
+    y = np.arange(60) % 3
+    X = rng.poisson(0.3, (60, 20)) + 4.0 * (y[:, None] == np.arange(20))
+    train = Samples(sparse.csr_matrix(X) if is_sparse else X, y, "pbmc", False)
+    task = Task(train, train if is_sparse else None, 0, Budget(fits=4, epochs=50))
+    assert len(method.WIDE_GRID) <= 20
+    with threadpool_limits(1):
+        search = search_grid(method, task)
+    assert np.mean(search.chosen.model.predict(train.X) == y) > 0.9
+    if hasattr(method, "select_wide"):
+        assert method.select_wide(search.chosen.model)[:3].all()
+
+
+def test_a_capped_method_takes_the_best_of_the_settings_with_few_features():
+    class Column:
+        """Predicts by a column of the table, and uses as many features as it is told."""
+
+        def __init__(self, column, n_features):
+            self.column, self.n_features = column, n_features
+
+        def fit(self, X, y):
+            return self
+
+        def predict(self, X):
+            return X[:, self.column].astype(int)
+
+    y = np.arange(12) % 2
+    rows = Samples(np.column_stack([y, 1 - y, np.where(np.arange(12) < 3, 1 - y, y)]), y, "colon", False)
+    grid = tuple({"column": c, "n_features": n} for c, n in ((0, 7), (1, 2), (2, 3)))
+    method = SimpleNamespace(
+        WIDE_GRID=grid,
+        MOST_FEATURES=5,
+        make_wide=lambda task, **settings: Column(**settings),
+        select_wide=lambda model: np.ones(model.n_features, bool),
+    )
+    for valid in (rows, None):
+        assert search_grid(method, Task(rows, valid, 0, Budget())).chosen.settings == grid[2]
+    method.MOST_FEATURES = 1
+    assert search_grid(method, Task(rows, rows, 0, Budget())).chosen.settings == grid[1]
+
+
+class Gated:
+    """A model of two classes by the first column, with two gates a row."""
+
+    def __init__(self, encodes):
+        self.encodes = encodes  # the answer in its gates, and looks at nothing else
+
+    def gates(self, X):
+        answer = np.asarray(X[:, [0]] > 0)
+        return np.hstack([answer, ~answer]).astype(float) if self.encodes else np.ones(X.shape)
+
+    def predict_with_gates(self, X, gates):
+        return gates[:, 0].astype(int) if self.encodes else (X[:, 0] * gates[:, 0] > 0).astype(int)
+
+
+@pytest.mark.parametrize(("encodes", "mask", "exchanged"), [(True, 100, 100), (False, 50, 50)])
+def test_gates_that_hold_the_answer_are_found_out(encodes, mask, exchanged):
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    X[::2, 0], X[1::2, 0] = np.abs(X[::2, 0]), -np.abs(X[1::2, 0])
+    rows, model = Samples(X, (X[:, 0] > 0).astype(int), "colon", False), Gated(encodes)
+    selected = select(None, model, X)
+    scores = score_honesty(model, selected, selected, rows, rows)
+    assert scores["mask_accuracy"] == pytest.approx(mask, abs=1)
+    assert scores["exchanged_accuracy"] == pytest.approx(exchanged, abs=8)
+
+
+def test_a_gate_over_an_absent_value_does_not_count():
+    X = sparse.csr_matrix([[1.0, 0.0], [2.0, 3.0], [0.0, 0.0]])
+    counts = score_counts(*[select(None, SimpleNamespace(gates=lambda X: np.ones(X.shape)), X)] * 2)
+    assert json.loads(counts["n_selected"]) == {"0": 1, "1": 1, "2": 1}
+    assert (counts["n_features"], counts["n_union"], counts["n_most"]) == (1, 2, 2)
+
+
+@pytest.mark.parametrize("in_folds", [True, False])
+def test_the_parts_of_a_split_share_no_row_and_have_the_sizes_of_the_paper(in_folds):
+    y = np.repeat([0, 1], [994, 999] if in_folds else [40, 22])
+    splits = [split_rows(y, number, in_folds=in_folds) for number in range(5)]
+    sizes = [(len(split.train), len(split.test)) for split in splits]
+    assert sizes[0] == ((379, 1514) if in_folds else (49, 13))
+    for split in splits:
+        rows = np.concatenate([part for part in split if part is not None])
+        assert len(rows) == len(set(rows.tolist())) == len(y)
+    if in_folds:  # every row outside validation is learned from once
+        learned = np.concatenate([split.train for split in splits])
+        assert len(set(learned.tolist())) == len(learned) == len(y) - len(splits[0].valid)
+
+
+def test_the_setting_picked_on_test_rows_is_best_over_all_splits_not_on_one():
+    def tried(*scores):
+        return json.dumps(
+            [{"settings": {"C": C}, "accuracy": a, "n_features": n} for C, (a, n) in enumerate(scores)]
+        )
+
+    frame = pd.DataFrame(
+        {"method": "lasso_capped", "dataset": "colon", "seed": [0, 1],
+         "tried": [tried((100, 9), (80, 9), (99, 70)), tried((50, 9), (81, 9), (99, 60))]}
+    )  # fmt: skip
+    assert table3.pick_on_test(frame)["accuracy"].tolist() == [80, 81]
 
 
 def test_the_authors_recipe_learns_the_linear_example():

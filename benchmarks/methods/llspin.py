@@ -1,8 +1,15 @@
 """LLSPIN: our linear predictor behind gates."""
 
-from benchmarks.methods.lspin import fit_path
+from benchmarks.methods.lspin import fit_path, fit_prices
 from benchmarks.protocol import Budget, Fitted, Samples
+from benchmarks.wide import CAP, Search, Task
+
+MOST_FEATURES = CAP
 
 
 def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
     return fit_path(train, valid, seed, budget, hidden_layer_sizes=())
+
+
+def fit_wide(task: Task) -> Search:
+    return fit_prices(task, hidden_layer_sizes=())

@@ -3,7 +3,11 @@
 from typing import Any
 
 from benchmarks.protocol import Budget, CpuTimer, Fitted, Samples
+from benchmarks.wide import CAP, Search, Task, Trial
 from lspin import LSPINClassifier, LSPINRegressor
+
+MOST_FEATURES = CAP  # of the setting that is picked on test rows
+PRICES = (0.016, 0.008, 0.004, 0.002, 0.001)  # that one is picked from, as in the paper
 
 
 def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
@@ -29,3 +33,28 @@ def fit_path(train: Samples, valid: Samples, seed: int, budget: Budget, **settin
         fitting_seconds=timer.seconds / n_fits,
         costs={"n_fits": n_fits, "n_failed": 0},
     )
+
+
+def fit_wide(task: Task) -> Search:
+    return fit_prices(task)
+
+
+def fit_prices(task: Task, **settings: Any) -> Search:
+    """The estimator's own choice of the price, and a model at each of some fixed prices."""
+    settings = {"max_epochs": task.budget.epochs, "random_state": task.seed} | settings
+    if task.budget.epochs is not None:
+        settings["n_restarts"] = 1  # a rehearsal
+    chosen = fit_price(task, settings)
+    model = chosen.model
+    n_fits = max(1, len(model.path_) - 1) * model.n_starts_
+    found = {"sparsity": float(model.sparsity_), "weight_decay": float(model.weight_decay_)}
+    trials = [fit_price(task, settings | {"sparsity": price}) for price in PRICES[: task.budget.fits]]
+    fixed = [trial._replace(settings={"sparsity": trial.settings["sparsity"]}) for trial in trials]
+    return Search(Trial(found, model, chosen.seconds / n_fits), fixed, chosen.seconds, n_fits)
+
+
+def fit_price(task: Task, settings: dict[str, Any]) -> Trial:
+    valid = None if task.valid is None else (task.valid.X, task.valid.y)
+    with CpuTimer() as timer:
+        model = LSPINClassifier(**settings).fit(task.train.X, task.train.y, eval_set=valid)
+    return Trial(settings, model, timer.seconds)

@@ -3,11 +3,14 @@
 Selected are the features with an importance above 0, for every sample; the paper does not say how it counts them.
 """
 
+from itertools import product
 from typing import Any
 
+import numpy as np
 from optuna.distributions import FloatDistribution, IntDistribution
 
 from benchmarks.protocol import Budget, Fitted, Samples, select_important, tune
+from benchmarks.wide import Task
 
 # Number and depth of the trees as in the paper; the learning rate is ours to add.
 SPACE = {
@@ -15,6 +18,11 @@ SPACE = {
     "max_depth": IntDistribution(1, 10),
     "learning_rate": FloatDistribution(0.01, 0.5, log=True),
 }
+WIDE_GRID = tuple(
+    {"max_depth": depth, "learning_rate": rate, "colsample_bytree": share}
+    for depth, rate, share in product((1, 4), (0.1, 0.3), (0.1, 0.3))
+)
+TREES = 100
 
 
 def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
@@ -25,3 +33,16 @@ def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
         return kind(**settings, n_jobs=1, random_state=seed)
 
     return tune(make, SPACE, train, valid, budget, seed, select=select_important)
+
+
+def make_wide(task: Task, **settings: Any) -> Any:
+    from xgboost import XGBClassifier
+
+    n_trees = TREES if task.budget.epochs is None else 10
+    return XGBClassifier(
+        n_estimators=n_trees, tree_method="exact", **settings, n_jobs=1, random_state=task.seed
+    )  # histograms of thousands of columns take three times as long
+
+
+def select_wide(model: Any) -> np.ndarray:
+    return model.feature_importances_ > 0

@@ -1,0 +1,71 @@
+"""Negative log-likelihood and calibration on the wide real tables: ``make bench-nll``.
+
+The models are those of Table 3; nothing is fitted here where that table is there.
+"""
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.experiment import Results
+from benchmarks.experiments.table3 import DATASETS, NAMES, caption_of, list_methods, recall
+from benchmarks.figures import draw_dots, make_axes, new_figure, save_figure
+from benchmarks.tables import tabulate, write_csv, write_markdown
+
+# What the paper prints for LLSPIN and for a network of all features, in the order of DATASETS.
+PAPER = {
+    "llspin": (0.367, 0.879, 0.816, 1.012, 0.884, 0.760),
+    "mlp": (1.813, 1.858, 1.873, 4.062, 1.071, 3.968),
+}
+PAPER["lspin_official"] = PAPER["llspin"]
+INVASE = (0.668, 1.098, 0.905, 1.441, 1.318, 2.593)
+COLUMNS = ["method", "dataset", "n_train", "n_columns", "seed", "accuracy", "nll", "ece", "lspin"]
+
+
+def report(frame: pd.DataFrame, results: Results) -> None:
+    paper = {(m, NAMES[d]): value for m, row in PAPER.items() for d, value in zip(DATASETS, row, strict=True)}
+    named = frame.assign(table=frame["dataset"].map(NAMES))
+    named["place"] = named["dataset"].map(DATASETS.index)
+    named = named.sort_values("place", kind="stable")
+    invase = ", ".join(f"{NAMES[d]} {value}" for d, value in zip(DATASETS, INVASE, strict=True))
+    parts = {
+        "Negative log-likelihood (nats)": [
+            *tabulate(named, "nll", columns="table", digits=3, paper=paper),
+            "",
+            f"The paper's INVASE: {invase}.",
+        ],
+        "Expected calibration error (15 bins)": tabulate(named, "ece", columns="table", digits=3),
+    }
+    title = "Negative log-likelihood on wide real tables"
+    write_markdown(results.folder / "nll.md", title, parts, frame, caption=caption_of(results.frame))
+
+
+def draw(frame: pd.DataFrame, results: Results) -> None:
+    methods = list_methods(frame)
+    datasets = [dataset for dataset in DATASETS if dataset in set(frame["dataset"])]
+    figure = new_figure(1.6 + 2.3 * len(datasets), 1.4 + 0.42 * len(methods))
+    grid = make_axes(figure, 2, len(datasets), sharey=True)
+    for column, dataset in enumerate(datasets):
+        runs, place = frame[frame["dataset"] == dataset], DATASETS.index(dataset)
+        printed = {method: PAPER[method][place] for method in methods if method in PAPER}
+        draw_dots(grid[0, column], runs, "nll", methods, printed)
+        draw_dots(grid[1, column], runs, "ece", methods, {})
+        n_classes = {"pbmc": 4, "tox171": 4}.get(dataset, 2)
+        grid[0, column].axvline(np.log(n_classes), color="#999999", linewidth=0.8, linestyle=":")
+        grid[0, column].set(title=NAMES[dataset], xlabel="negative log-likelihood", xscale="log", xlim=(0.03, 20))
+        grid[1, column].set(xlabel="calibration error", xlim=(0, None))
+    title = "Test rows, mean ± sd over splits; open diamond: the paper; dotted: all classes equally likely"
+    figure.suptitle(title, fontsize=9)
+    save_figure(figure, results.folder / "nll.png")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    results = recall(arguments)
+    frame = results.frame[results.frame["nll"].notna()]
+    frame = frame[[column for column in COLUMNS if column in frame]]
+    write_csv(results.folder / "nll.csv", frame)
+    report(frame, results)
+    draw(frame, results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+"""LLSPIN with ten members: their mean probability; a feature counts as selected if any member selects it."""
+
+from benchmarks.methods.lspin import fit_prices
+from benchmarks.wide import CAP, Search, Task
+
+MOST_FEATURES = CAP
+
+
+def fit_wide(task: Task) -> Search:
+    n_members = 10 if task.budget.epochs is None else 2
+    return fit_prices(task, hidden_layer_sizes=(), n_members=n_members)
