@@ -1,11 +1,16 @@
+from dataclasses import replace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+from lspin.entries import Entries, list_entries
 from lspin.model import (
     Architecture,
     Batch,
     Moment,
+    Start,
     Strengths,
     draw_partners,
     exchange_gates,
@@ -24,9 +29,10 @@ ARCHITECTURE = Architecture(
     n_features=D, n_inputs=D, n_context=D, n_outputs=1, gating_layers=(5,), prediction_layers=(6,),
     loss="squared_error",
 )  # fmt: skip
-NETWORKS = init_networks(RNG, ARCHITECTURE, gate_spread=0.4, prediction_spread=1.0)
+START = Start(gate_spread=0.4, gate_bias=0.1, own=0.0, prediction_spread=1.0)
+NETWORKS = init_networks(RNG, ARCHITECTURE, START)
 VALUES = RNG.normal(size=(N, D)).astype(np.float32)
-QUIET = Moment(noise_scale=jnp.float32(0.5), exploring=jnp.float32(0.0), relating=jnp.float32(1.0))
+QUIET = Moment(*(jnp.float32(part) for part in (0.5, 0.0, 1.0, 1.0)))  # without noise, all penalties on
 STRENGTHS = Strengths(
     sparsity=0.1, noise_scale=0.5, final_noise=1.0, learning_rate=0.0, gate_rate=1.0, weight_decay=0.0,
     gate_decay=0.0, gate_decay_until=1.0, gate_shrink=0.0, exchange=0.5,
@@ -49,8 +55,8 @@ def make_batch(n_rows=N, shut=None, affinity=None):
 def test_objective_without_noise_is_loss_plus_price_of_gates():
     from scipy.stats import norm
 
-    total, n_open = objective(NETWORKS, make_batch(), None, jnp.uint32(1), QUIET, STRENGTHS, ARCHITECTURE)
-    means = gate_means(NETWORKS, VALUES)
+    total, n_open = objective(NETWORKS, make_batch(), None, None, jnp.uint32(1), QUIET, STRENGTHS, ARCHITECTURE)
+    means = gate_means(NETWORKS, VALUES, VALUES)
     gates = np.clip(0.5 + means, 0, 1)
     loss = np.mean(predict_outputs(NETWORKS, gates * VALUES) ** 2)
     price = 0.1 * norm.cdf((means + 0.5) / 0.5).sum(axis=1).mean()
@@ -59,22 +65,52 @@ def test_objective_without_noise_is_loss_plus_price_of_gates():
 
 
 def test_padding_does_not_change_the_objective():
-    arguments = (None, jnp.uint32(1), QUIET, STRENGTHS, ARCHITECTURE)
+    arguments = (None, None, jnp.uint32(1), QUIET, STRENGTHS, ARCHITECTURE)
     padded = make_batch(n_rows=7)
     spoiled = padded._replace(values=padded.values.at[7:].set(99.0), context=padded.context.at[7:].set(-99.0))
     assert objective(NETWORKS, padded, *arguments)[0] == objective(NETWORKS, spoiled, *arguments)[0]
 
 
+def test_an_anchor_pulls_by_the_squared_distance_to_it():
+    anchor = RNG.normal(size=NETWORKS.prediction[0].weights.shape)
+    strengths = STRENGTHS._replace(anchoring=0.3)
+    arguments = (jnp.uint32(1), QUIET, strengths, ARCHITECTURE)
+    free, held = (float(objective(NETWORKS, make_batch(), None, a, *arguments)[0]) for a in (None, anchor))
+    expected = 0.3 * ((NETWORKS.prediction[0].weights - anchor) ** 2).sum()
+    assert held - free == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("prediction_layers", [(), (6,)])
+@pytest.mark.parametrize("own", [0.0, 0.3])
+def test_a_table_without_zeros_costs_the_same_as_stored_entries(prediction_layers, own):
+    architecture = replace(ARCHITECTURE, prediction_layers=prediction_layers, affinity="rbf")
+    networks = init_networks(np.random.default_rng(1), architecture, START._replace(own=own))
+    strengths = STRENGTHS._replace(stability=0.2)
+    arguments = (None, None, jnp.uint32(1), QUIET, strengths, architecture)
+    listed = list_entries(sp.csr_array(VALUES))
+    # Two places of padding, as in a batch that is not the fullest.
+    entries = Entries(*(jnp.asarray(np.pad(part, (0, 2))) for part in listed[:4]), jnp.asarray(listed.counts))
+    entries = entries._replace(rows=entries.rows.at[-2:].set(N - 1))
+    dense = objective(networks, make_batch(), *arguments)
+    sparse = objective(networks, make_batch()._replace(values=entries, context=entries), *arguments)
+    np.testing.assert_allclose(sparse, dense, rtol=1e-3)
+
+
+def test_a_large_value_opens_its_own_gate_and_a_small_one_shuts_it():
+    networks = init_networks(np.random.default_rng(1), ARCHITECTURE, START._replace(own=0.3))
+    small, large = (np.full((1, D), size) for size in (0.0, 2.0))
+    context = np.zeros((1, D))
+    assert (gate_means(networks, context, large) > gate_means(networks, context, small)).all()
+
+
 @pytest.mark.parametrize("kind", ["rbf", "matrix"])
 def test_stability_raises_and_diversity_lowers_the_objective(kind):
-    from dataclasses import replace
-
     architecture = replace(ARCHITECTURE, affinity=kind)
     batch = make_batch(affinity=jnp.full((N, N), 0.5) if kind == "matrix" else None)
 
     def cost(**relations):
         strengths = STRENGTHS._replace(**relations)
-        return float(objective(NETWORKS, batch, None, jnp.uint32(1), QUIET, strengths, architecture)[0])
+        return float(objective(NETWORKS, batch, None, None, jnp.uint32(1), QUIET, strengths, architecture)[0])
 
     assert cost(diversity=1.0) < cost() < cost(stability=1.0)
 
@@ -107,10 +143,10 @@ def test_foreign_values_come_only_where_gates_are_shut():
 def test_gates_of_missing_values_are_shut():
     shut = np.zeros((N, D))
     shut[3, 2] = 1
-    gates = settled_gates(NETWORKS, VALUES, shut)
+    gates = settled_gates(NETWORKS, VALUES, VALUES, shut)
     assert gates[3, 2] == 0
     np.testing.assert_array_equal(
-        np.delete(gates, 3, axis=0), np.delete(settled_gates(NETWORKS, VALUES, None), 3, 0)
+        np.delete(gates, 3, axis=0), np.delete(settled_gates(NETWORKS, VALUES, VALUES, None), 3, 0)
     )
 
 

@@ -21,14 +21,14 @@ AFFINITY = RNG.uniform(size=(6, 6))
 def test_sparsity_is_the_papers_sum_over_features_averaged_over_samples():
     means = RNG.normal(size=(6, 4))
     by_hand = sum(SHARES[i] * norm.cdf((means[i, d] + 0.5) / 0.7) for i in range(6) for d in range(4))
-    assert float(sparsity_penalty(means, 0.7, SHARES)) == pytest.approx(by_hand, rel=1e-5)
+    assert float(sparsity_penalty(means, 0.7, SHARES[:, None])) == pytest.approx(by_hand, rel=1e-5)
 
 
 def test_sparsity_means_the_same_at_any_width():
     means = RNG.normal(size=(6, 4))
     shut = np.full((6, 1000), -30.0)
-    wide = sparsity_penalty(np.hstack([means, shut]), 0.7, SHARES)
-    assert float(wide) == pytest.approx(float(sparsity_penalty(means, 0.7, SHARES)), rel=1e-5)
+    wide = sparsity_penalty(np.hstack([means, shut]), 0.7, SHARES[:, None])
+    assert float(wide) == pytest.approx(float(sparsity_penalty(means, 0.7, SHARES[:, None])), rel=1e-5)
 
 
 def test_stability_matches_a_double_loop_over_pairs():

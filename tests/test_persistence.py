@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +30,8 @@ SMALL = {
 }
 rng = np.random.default_rng(0)
 X = rng.normal(size=(24, 3))
+WIDE = rng.normal(size=(24, 40))
+COUNTS = rng.poisson(0.5, (24, 40)).astype(float)
 FIRST_IS_POSITIVE = (X[:, 0] > 0).astype(int)
 FRAME = pd.DataFrame(
     {
@@ -53,6 +56,14 @@ MODELS = {
     "object classes": lambda: (fit_labels(np.array(["no", "maybe"], dtype=object)), X),
     "bool classes": lambda: (fit_labels([False, True]), X),
     "three classes of a frame": lambda: (LSPINClassifier(**SMALL).fit(FRAME, np.arange(24) % 3), FRAME),
+    "fewer rows than columns": lambda: (
+        LSPINClassifier(sparsity=0.01, max_epochs=5, random_state=0).fit(WIDE, FIRST_IS_POSITIVE),
+        WIDE,
+    ),
+    "absent zeros": lambda: (
+        LSPINClassifier(sparsity=0.01, max_epochs=5, random_state=0).fit(sp.csr_array(COUNTS), FIRST_IS_POSITIVE),
+        COUNTS,
+    ),
     "two regressors": lambda: (
         LSPINRegressor(**{**SMALL, "sparsity": "auto", "n_features": 2}, n_members=2).fit(X, 1e6 * X[:, 0]),
         X,
@@ -327,7 +338,7 @@ def description(content):
     ("place", "value", "reason"),
     [
         (["format"], "another", "something else"),
-        (["format_version"], 2, "format 2, and this version reads formats up to 1: install a newer lspin"),
+        (["format_version"], 3, "format 3, and this version reads formats up to 2: install a newer lspin"),
         (["format_version"], "one", ""),
         (["kind"], "LSPINOracle", "holds a 'LSPINOracle'"),
         (["kind"], ["LSPINClassifier"], "holds a"),

@@ -238,7 +238,7 @@ def test_a_sparse_table_equals_the_dense_one(values):
     np.testing.assert_array_equal(sparse.values.toarray(), dense.values)
     assert (dense.missing is None) == (sparse.missing is None)
     if dense.missing is not None:
-        np.testing.assert_array_equal(sparse.missing, dense.missing)
+        np.testing.assert_array_equal(sparse.missing.toarray(), dense.missing)
 
 
 def test_entries_of_a_sparse_table_given_twice_are_added():
@@ -326,7 +326,8 @@ def test_a_row_given_twice_is_a_row_of_double_weight(drawn_table):
 def test_rows_of_a_sparse_table_are_merged_like_those_of_a_dense_one(drawn_table):
     values, target, weight, _ = drawn_table
     merged = merge_rows(read_table(sp.csr_array(values))[0], target, weight)
-    dense = merged._replace(table=Table(merged.table.values.toarray(), merged.table.missing))
+    missing = None if merged.table.missing is None else merged.table.missing.toarray()
+    dense = merged._replace(table=Table(merged.table.values.toarray(), missing))
     assert weights_by_merging(dense) == weights_by_dictionary(values, target, weight)
 
 
@@ -364,13 +365,16 @@ def test_moments_leave_missing_values_out():
 
 
 def test_scales_of_a_sparse_table_match_numpy_and_its_zeros_stay():
-    values = np.array([[0.0, 2.0], [3.0, 0.0], [0.0, 0.0], [1.0, 5.0]])
+    values = np.array([[0.0, 2.0, 70.0], [3.0, 0.0, 0.0], [0.0, 0.0, 90.0], [1.0, 5.0, 0.0]])
     weight = np.array([1, 2, 3, 1])
     rows = rows_of(sp.csr_array(values), weight)
-    encoding = learn_encoding(rows, {}, 2)
-    expected = np.repeat(values, weight, axis=0).std(axis=0)
+    encoding = learn_encoding(rows, {}, 3)
+    stored = [column[column != 0] for column in np.repeat(values, weight, axis=0).T]
+    sizes = np.array([np.sqrt(np.mean(column**2)) for column in stored])
+    # The first two are of one size, whose scale is the median's; the last is another unit.
+    expected = np.array([np.median(sizes), np.median(sizes), sizes[2]])
     np.testing.assert_allclose(encoding.scale, expected)
-    np.testing.assert_array_equal(encoding.center, [0, 0])
+    np.testing.assert_array_equal(encoding.center, [0, 0, 0])
     np.testing.assert_allclose(scale_sparse(rows.table.values, encoding).toarray(), values / expected)
 
 

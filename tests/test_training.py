@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from conftest import QUICK
 from lspin import LSPINClassifier, LSPINRegressor, training
-from lspin.training import bucket_size
+from lspin.preparation import bucket_size
 
 
 def test_bucket_sizes_hold_the_rows_and_waste_at_most_a_quarter():
@@ -82,15 +82,52 @@ def test_history_has_one_row_an_epoch_and_the_loss_falls(regressor):
     assert history["loss"].iloc[-1] < 0.7 * history["loss"].iloc[0]
 
 
-def test_sparse_rows_train_the_same_model_as_dense_ones():
+@pytest.fixture(scope="module")
+def counts():
     rng = np.random.default_rng(0)
-    X = sp.random_array((96, 5), density=0.4, rng=rng, format="csr")
-    y = X.toarray()[:, 0] - X.toarray()[:, 1]
-    sparse = LSPINRegressor(**QUICK, sparsity=0.001).fit(X, y)
+    X = sp.csr_array(rng.poisson(0.4, (96, 5)).astype(float))
+    return X, X.toarray()[:, 0] - X.toarray()[:, 1]
+
+
+@pytest.mark.parametrize("layers", [(), (8,)])
+def test_zeros_that_are_absent_give_the_same_model_from_a_dense_table(counts, layers):
+    X, y = counts
+    settings = {**QUICK, "hidden_layer_sizes": layers, "sparsity": 0.001}
+    sparse = LSPINRegressor(**settings).fit(X, y)
+    dense = LSPINRegressor(**settings, zero_is_absent=True).fit(X.toarray(), y)
     gates = sparse.gates(X)
+    assert sp.issparse(gates)
     assert np.corrcoef(sparse.predict(X), y)[0, 1] > 0.8
-    np.testing.assert_allclose(sparse.gates(X.toarray()), gates)
-    np.testing.assert_allclose(sparse.transform(X).toarray(), gates * X.toarray())
+    np.testing.assert_array_equal(dense.gates(X.toarray()), gates.toarray())
+    np.testing.assert_array_equal(dense.predict(X), sparse.predict(X.toarray()))
+    np.testing.assert_array_equal(sparse.selected(X).toarray(), dense.selection_frequency(X.toarray()) > 0)
+    np.testing.assert_allclose(sparse.transform(X).toarray(), gates.toarray() * X.toarray())
+
+
+def test_what_is_absent_is_never_selected(counts):
+    X, y = counts
+    model = LSPINRegressor(**QUICK, sparsity=0.0).fit(X, y)
+    assert not model.selected(X).toarray()[X.toarray() == 0].any()
+
+
+def test_a_stored_value_that_is_missing_is_told_but_never_used(counts):
+    X, y = counts
+    holes = X.copy()
+    holes.data[::7] = np.nan
+    model = LSPINRegressor(**QUICK, sparsity=0.001).fit(holes, y)
+    assert model.members_[0].encoding.sees_missing
+    assert not model.selected(holes).toarray()[np.isnan(holes.toarray())].any()
+    np.testing.assert_allclose(model.predict(holes), model.predict(holes.toarray()))
+    without = holes.copy()
+    without.data[::7] = 0.0
+    assert not np.allclose(model.predict(holes), model.predict(without))
+
+
+def test_rows_of_a_sparse_table_are_predicted_one_by_one_as_together(counts):
+    X, y = counts
+    model = LSPINRegressor(**QUICK, sparsity=0.001, n_members=2).fit(X, y)
+    singly = [model.predict(X[[row]])[0] for row in range(10)]
+    np.testing.assert_allclose(singly, model.predict(X)[:10], rtol=1e-10)
 
 
 def test_patience_ends_training_early_and_skips_to_the_last_phase(table):

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from benchmarks.protocol import REGRESSION, CpuTimer, score_prediction, score_selection
 from benchmarks.tables import write_table
-from lspin import LSPINClassifier, LSPINRegressor, fitting, model, training
+from lspin import LSPINClassifier, LSPINRegressor, model, recipes, training
 from lspin.datasets import load_synthetic
 from lspin.losses import LOSSES, complete_scores
 
@@ -48,7 +48,7 @@ def run_one(variant: str, name: str, seed: int) -> dict[str, Any]:
         for module, values in constants.items():
             for constant, value in values.items():
                 changes.enter_context(mock.patch.object(module, constant, value))
-        changes.enter_context(mock.patch.object(fitting, "NONLINEAR", fitting.NONLINEAR._replace(**recipe)))
+        changes.enter_context(mock.patch.object(recipes, "NONLINEAR", recipes.NONLINEAR._replace(**recipe)))
         training.advance.clear_cache()  # constants are compiled in
         fitted = []
         with CpuTimer() as timer:

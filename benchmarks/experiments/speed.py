@@ -1,23 +1,19 @@
 """How fast fitting and predicting are, in CPU seconds on one thread: ``make bench-speed`` on a quiet machine."""
 
 from typing import Any
-from unittest import mock
 
-import jax
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.methods.lspin_official import RECIPES, Official
 from benchmarks.protocol import CpuTimer, score_prediction, score_selection
 from benchmarks.tables import write_table
-from lspin import LSPINClassifier, LSPINRegressor, fitting, model, training
-from lspin.datasets import Part, load_synthetic, load_table
+from lspin import LSPINClassifier, LSPINRegressor
+from lspin.datasets import Part, load_synthetic
 
 SEEDS = range(1)
 OFFICIAL = {"penalty": 0.125, "learning_rate": 0.1}  # the paper's settings for E2
 OFFICIAL_EPOCHS, TIMED_EPOCHS = 10_000, 500  # what the recipe takes; what is run, and scaled up
-WIDE = {"tox171": (136, 1e-4), "basehock": (379, 1e-4)}  # rows to train on, price
-WIDE_EPOCHS = 200
 
 
 def time_e2(seed: int) -> list[dict[str, Any]]:
@@ -47,45 +43,12 @@ def score(clf: LSPINClassifier, test: Part) -> dict[str, float]:
     return score_selection(clf.selected(test.X), test.relevant) | prediction
 
 
-def library_normal(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-    return jax.random.normal(jax.random.wrap_key_data(jax.numpy.stack([key, key])), shape)
-
-
-def time_wide(name: str, seed: int) -> list[dict[str, Any]]:
-    """An epoch on a wide real table: ours, and the plain form (dense first layer, library normals)."""
-    table = load_table(name)
-    n_train, price = WIDE[name]
-    order = np.random.default_rng(seed).permutation(len(table.y))
-    X, y = np.log1p(table.X[order].astype(float)), table.y[order]
-    settings = {"hidden_layer_sizes": (), "gate_hidden_layer_sizes": (32,), "batch_size": 512}
-    rows = []
-    for what in ("ours", "plain"):
-        clf = LSPINClassifier(**settings, sparsity=price, max_epochs=WIDE_EPOCHS, random_state=seed)
-        plain = what == "plain"
-        with (
-            mock.patch.object(fitting, "condensing_basis", return_value=None) if plain else mock.MagicMock(),
-            mock.patch.object(model, "normal", library_normal) if plain else mock.MagicMock(),
-        ):
-            training.advance.clear_cache()
-            clf.set_params(max_epochs=1).fit(X[:n_train], y[:n_train])  # compiles
-            with CpuTimer() as overhead:
-                clf.fit(X[:n_train], y[:n_train])
-            with CpuTimer() as timer:
-                clf.set_params(max_epochs=WIDE_EPOCHS + 1).fit(X[:n_train], y[:n_train])
-        training.advance.clear_cache()
-        per_epoch = (timer.seconds - overhead.seconds) / WIDE_EPOCHS
-        accuracy = 100 * clf.score(X[n_train:], y[n_train:])
-        rows.append({"table": f"{name} {n_train} x {X.shape[1]}", "seed": seed, "what": f"epoch, {what}",
-                     "seconds": per_epoch, "accuracy": accuracy})  # fmt: skip
-    return rows
-
-
 def time_prediction() -> list[dict[str, Any]]:
     """Gates and predictions for 100,000 x 100, and the bare matrix products in NumPy."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 100))
     clf = LSPINRegressor(sparsity=0.01, max_epochs=10, random_state=0).fit(X[:500], X[:500, 0])
-    layers = [layer.weights for layers in clf.members_[0].networks for layer in layers]
+    layers = [layer.weights for layers in clf.members_[0].networks[:2] for layer in layers]
     hidden = {size: rng.normal(size=(len(X), size)) for size in {len(weights) for weights in layers}}
     with threadpool_limits(1):
         with CpuTimer() as products:
@@ -101,7 +64,6 @@ def time_prediction() -> list[dict[str, Any]]:
 
 def main() -> None:
     rows = [row for seed in SEEDS for row in time_e2(seed)]
-    rows += [row for name in WIDE for seed in SEEDS for row in time_wide(name, seed)]
     rows += time_prediction()
     frame = write_table("speed", rows)
     print(frame.groupby(["table", "what"], sort=False)[["seconds", "f1", "accuracy"]].mean().to_string())

@@ -6,6 +6,7 @@ from benchmarks.protocol import Budget, CpuTimer, Fitted, Samples
 from benchmarks.wide import CAP, Search, Task, Trial
 from lspin import LSPINClassifier, LSPINRegressor
 
+NONLINEAR = (200, 200)  # also where the default would be linear
 MOST_FEATURES = CAP  # of the setting that is picked on test rows
 PRICES = (0.016, 0.008, 0.004, 0.002, 0.001)  # that one is picked from, as in the paper
 
@@ -17,7 +18,7 @@ def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
 def fit_path(train: Samples, valid: Samples, seed: int, budget: Budget, **settings: Any) -> Fitted:
     """The estimator's own path and number of starts: 20 fits, more for tables of less than 500 rows."""
     kind = LSPINRegressor if train.is_regression else LSPINClassifier
-    settings = {"max_epochs": budget.epochs, "random_state": seed} | settings
+    settings = {"hidden_layer_sizes": NONLINEAR, "max_epochs": budget.epochs, "random_state": seed} | settings
     if budget.epochs is not None:
         settings["n_restarts"] = 1  # a rehearsal
     with CpuTimer() as timer:
@@ -41,7 +42,11 @@ def fit_wide(task: Task) -> Search:
 
 def fit_prices(task: Task, **settings: Any) -> Search:
     """The estimator's own choice of the price, and a model at each of some fixed prices."""
-    settings = {"max_epochs": task.budget.epochs, "random_state": task.seed} | settings
+    settings = {
+        "hidden_layer_sizes": NONLINEAR,
+        "max_epochs": task.budget.epochs,
+        "random_state": task.seed,
+    } | settings
     if task.budget.epochs is not None:
         settings["n_restarts"] = 1  # a rehearsal
     chosen = fit_price(task, settings)

@@ -21,12 +21,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from lspin.fitting import HISTORY, Problem, Recipe, recipe_for
+from lspin.fitting import HISTORY
 from lspin.inference import Member, Prediction, predict_member, predict_members
 from lspin.members import Plan, Solution, solve
 from lspin.path import Candidate
 from lspin.persistence import SavedModel, write_model
+from lspin.preparation import Problem
+from lspin.recipes import NONLINEAR, Recipe, is_wide, recipe_for, suitable_anchor
 from lspin.tables import (
+    Encoding,
     Levels,
     Rows,
     Table,
@@ -37,16 +40,19 @@ from lspin.tables import (
     merge_rows,
     read_table,
     read_weights,
+    store_sparsely,
 )
 
 PARAMETERS = """\
     Parameters
     ----------
     hidden_layer_sizes
-        Widths of the prediction network's hidden layers; ``()`` is a linear predictor (LLSPIN).
+        Widths of the prediction network's hidden layers; ``()`` is a linear predictor (LLSPIN). ``"auto"`` is
+        two of 200, but linear for a table with fewer rows than columns and for one whose zeros are absent.
     gate_hidden_layer_sizes
         Widths of the gating network's hidden layers. By default two of 100 for a nonlinear predictor; for a
-        linear one, one of 64 from 200 rows on and none below.
+        linear one, one of 64 from 200 rows on and none below, and one of 16 for a table with fewer rows than
+        columns or whose zeros are absent.
     sparsity
         Price of an open gate in units of the loss, or ``"auto"``: chosen on held-out rows from a path of prices.
     n_features
@@ -65,6 +71,14 @@ PARAMETERS = """\
         predictor.
     learning_rate
         Of Adam, at the start of a cosine. By default 0.005, and 0.04 for a linear predictor.
+    zero_is_absent
+        Whether a 0 in X is no value at all, as a word that a text does not have or a gene that is not
+        expressed: it then has no gate and costs nothing, and columns are scaled but not centred. A sparse
+        matrix is always taken so, and its gates come as a sparse matrix.
+    anchor
+        Coefficients that a linear predictor starts from and is drawn to: ``"ridge"``, ``"naive_bayes"`` (for
+        classes and counts), an array like ``coef_``, or ``None``. ``"auto"`` is naive Bayes where zeros are
+        absent and nothing is negative, a ridge for other tables of fewer rows than columns, and else none.
     weight_decay
         Decay of the weights, or ``"auto"``: none or a strong one (3), whichever does better on held-out rows.
     max_epochs
@@ -85,6 +99,8 @@ PARAMETERS = """\
         Models to train with other initialisations and average.
     bootstrap
         Whether each member draws its own rows with replacement."""
+
+UNSAVED = {"affinity": "rbf", "anchor": "auto"}  # what a file holds instead of a function or a matrix
 
 MORE = """\
     n_jobs
@@ -136,7 +152,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         "n_starts_": int,
     }
     _parameter_constraints: ClassVar[dict] = {
-        "hidden_layer_sizes": [tuple, list],
+        "hidden_layer_sizes": [StrOptions({"auto"}), tuple, list],
         "gate_hidden_layer_sizes": [None, tuple, list],
         "sparsity": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "n_features": [None, Interval(Integral, 1, None, closed="left")],
@@ -146,6 +162,8 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         "gate_exchange": [None, Interval(Real, 0, 1, closed="both")],
         "noise_scale": [None, Interval(Real, 0, None, closed="neither")],
         "learning_rate": [None, Interval(Real, 0, None, closed="neither")],
+        "zero_is_absent": ["boolean"],
+        "anchor": [StrOptions({"auto", "ridge", "naive_bayes"}), "array-like", None],
         "weight_decay": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "max_epochs": [None, Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -161,7 +179,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        hidden_layer_sizes: tuple[int, ...] = (200, 200),
+        hidden_layer_sizes: tuple[int, ...] | str = "auto",
         *,
         gate_hidden_layer_sizes: tuple[int, ...] | None = None,
         sparsity: float | str = "auto",
@@ -172,6 +190,8 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         gate_exchange: float | None = None,
         noise_scale: float | None = None,
         learning_rate: float | None = None,
+        zero_is_absent: bool = False,
+        anchor: str | np.ndarray | None = "auto",
         weight_decay: float | str = "auto",
         max_epochs: int | None = None,
         batch_size: int = 128,
@@ -194,6 +214,8 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         self.gate_exchange = gate_exchange
         self.noise_scale = noise_scale
         self.learning_rate = learning_rate
+        self.zero_is_absent = zero_is_absent
+        self.anchor = anchor
         self.weight_decay = weight_decay
         self.max_epochs = max_epochs
         self.batch_size = batch_size
@@ -231,7 +253,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
             sparsity=None if self.sparsity == "auto" else float(self.sparsity),
             n_features=self.n_features,
             validation_fraction=self.validation_fraction,
-            n_restarts=self._count_restarts(len(problem.rows.target)),
+            n_restarts=self._count_restarts(problem),
             n_members=self.n_members,
             bootstrap=self.bootstrap,
             n_jobs=self.n_jobs,
@@ -273,7 +295,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
     def _check_together(self) -> None:
         for name in ("hidden_layer_sizes", "gate_hidden_layer_sizes"):
             sizes = getattr(self, name) or ()
-            if not all(isinstance(size, Integral) and int(size) >= 1 for size in sizes):
+            if sizes != "auto" and not all(isinstance(size, Integral) and int(size) >= 1 for size in sizes):
                 raise ValueError(f"{name} must hold whole numbers of at least 1, got {sizes!r}")
         if self.n_features is not None and self.sparsity != "auto":
             raise ValueError(
@@ -294,6 +316,9 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         X, y = _safe_indexing(X, kept), list_target(y)[kept]
         target = self._read_target(y)
         table, levels = read_table(X)
+        if self.zero_is_absent:
+            _refuse_levels(levels, getattr(self, "feature_names_in_", None))
+            table = store_sparsely(table)
         merged = merge_rows(table, target, weights[kept])
         if len(merged.target) < 2:
             raise ValueError(
@@ -308,6 +333,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
             )
         self._learn_target(merged)
         rows = self._adjust(merged)
+        layers = self._prediction_layers(rows, len(encoding.owners))
         affinity, matrix = self._read_affinity(X, kept, rows.source, len(weights))
         problem = Problem(
             rows=rows,
@@ -316,23 +342,68 @@ class LSPINBase(TransformerMixin, BaseEstimator):
             features=encoding.features,
             loss=self._loss,
             n_outputs=self._count_outputs(),
-            prediction_layers=tuple(int(size) for size in self.hidden_layer_sizes),
+            prediction_layers=layers,
             affinity=affinity,
             affinity_matrix=matrix,
             stability=float(self.stability),
             diversity=float(self.diversity),
-            recipe=self._recipe(len(rows.target)),
+            recipe=self._recipe(layers, rows, len(encoding.owners)),
+            anchor=self._read_anchor(layers, rows, len(columns_of_inputs(self.n_features_in_, levels)), encoding),
             weight_decay=None if self.weight_decay == "auto" else float(self.weight_decay),
             max_epochs=None if self.max_epochs is None else int(self.max_epochs),
             batch_size=int(self.batch_size),
             patience=np.inf if self.patience is None else float(self.patience),
         )
-        return problem, self._read_eval_set(eval_set, levels)
+        return problem, self._read_eval_set(eval_set, levels, encoding)
 
-    def _count_restarts(self, n_rows: int) -> int:
+    def _count_restarts(self, problem: Problem) -> int:
         """As asked for; else more for a small table, where a start costs little and counts for much."""
-        most = 8 if tuple(self.hidden_layer_sizes) else 64
+        most = 8 if problem.prediction_layers else 64
+        n_rows = len(problem.rows.target)
         return max(2, min(most, 1000 // n_rows)) if self.n_restarts == "auto" else int(self.n_restarts)
+
+    def _prediction_layers(self, rows: Rows, n_inputs: int) -> tuple[int, ...]:
+        if isinstance(self.hidden_layer_sizes, str):
+            return () if is_wide(rows, n_inputs) else (200, 200)
+        return tuple(int(size) for size in self.hidden_layer_sizes)
+
+    def _read_anchor(
+        self, layers: tuple[int, ...], rows: Rows, n_inputs: int, encoding: Encoding
+    ) -> str | np.ndarray | None:
+        """The anchor as asked for, or the one that suits the table."""
+        if isinstance(self.anchor, str) and self.anchor == "auto":
+            return (
+                suitable_anchor(rows, self._loss) if not layers and is_wide(rows, len(encoding.owners)) else None
+            )
+        if self.anchor is None:
+            return None
+        if layers:
+            raise ValueError(f"an anchor is for a linear predictor: set hidden_layer_sizes=() instead of {layers}")
+        if isinstance(self.anchor, str):
+            if self.anchor == "naive_bayes":
+                self._refuse_naive_bayes(rows)
+            return self.anchor
+        weights = np.atleast_2d(np.asarray(self.anchor, np.float64))
+        expected = (self._count_outputs(), n_inputs)
+        if weights.shape != expected:
+            raise ValueError(f"anchor has the shape {weights.shape} where that of coef_ is needed, {expected}")
+        if not np.isfinite(weights).all():
+            raise ValueError("anchor holds a coefficient that is not finite")
+        return self._adjust_anchor(weights).T
+
+    def _adjust_anchor(self, weights: np.ndarray) -> np.ndarray:
+        """Coefficients in units of the target that the model is fitted to."""
+        return weights
+
+    def _refuse_naive_bayes(self, rows: Rows) -> None:
+        if self._loss != "cross_entropy":
+            raise ValueError("anchor='naive_bayes' needs classes; for a continuous target use 'ridge'")
+        values = rows.table.values
+        if values.min() < 0:
+            column = int(np.flatnonzero(np.asarray((values < 0).sum(axis=0)).ravel())[0])
+            raise ValueError(
+                f"anchor='naive_bayes' needs counts, but column {column} holds negative values; use 'ridge'"
+            )
 
     def _check_table(self, X: Any, *, reset: bool) -> Any:
         """The table with names and number of columns checked; arrays become arrays of floats."""
@@ -340,7 +411,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
 
-    def _read_eval_set(self, eval_set: tuple | None, levels: Levels) -> Rows | None:
+    def _read_eval_set(self, eval_set: tuple | None, levels: Levels, encoding: Encoding) -> Rows | None:
         if eval_set is None:
             return None
         if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
@@ -350,6 +421,8 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         check_consistent_length(X, y)
         weights = read_weights(rest[0] if rest else None, X)
         table, _ = read_table(X, levels)
+        if encoding.zero_is_absent:
+            table = store_sparsely(table)
         return self._adjust(Rows(table, self._read_known_target(y), weights, np.arange(len(weights))))
 
     def _read_affinity(
@@ -381,17 +454,19 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         rows = source if callable(self.affinity) else kept[source]
         return "matrix", matrix if callable(self.affinity) else matrix[np.ix_(rows, rows)]
 
-    def _recipe(self, n_rows: int) -> Recipe:
+    def _recipe(self, layers: tuple[int, ...], rows: Rows, n_inputs: int) -> Recipe:
         """The recipe for the predictor, with what the user set instead of its own."""
         sizes = self.gate_hidden_layer_sizes
-        layers = None if sizes is None else tuple(int(size) for size in sizes)
+        gating_layers = None if sizes is None else tuple(int(size) for size in sizes)
         chosen: dict[str, Any] = {
-            "gating_layers": layers,
+            "gating_layers": gating_layers,
             "noise_scale": self.noise_scale,
             "learning_rate": self.learning_rate,
             "exchange": self.gate_exchange,
         }
-        recipe = recipe_for(tuple(self.hidden_layer_sizes), layers, n_rows)
+        recipe = recipe_for(layers, gating_layers, rows, n_inputs)
+        if self.anchor is None:
+            recipe = recipe._replace(anchoring=0.0, decays=NONLINEAR.decays)
         return recipe._replace(**{name: value for name, value in chosen.items() if value is not None})
 
     # Using a fitted model.
@@ -421,11 +496,11 @@ class LSPINBase(TransformerMixin, BaseEstimator):
 
         """
         table = self._read(X)
-        foreign = np.asarray(gates, np.float64)
+        foreign = sp.csr_array(gates) if sp.issparse(gates) else np.asarray(gates, np.float64)
         expected = (table.values.shape[0], self.n_features_in_)
         if foreign.shape != expected:
             raise ValueError(f"gates have the shape {foreign.shape} where X asks for {expected}")
-        if not ((foreign >= 0) & (foreign <= 1)).all():
+        if foreign.size and not (foreign.min() >= 0 and foreign.max() <= 1):
             raise ValueError(f"gates must lie in [0, 1]; they range from {foreign.min():g} to {foreign.max():g}")
         return self._decide(predict_members(self.members_, table, foreign).outputs)
 
@@ -434,7 +509,8 @@ class LSPINBase(TransformerMixin, BaseEstimator):
 
         With several members, the mean of their gates.
         """
-        return self._predict(X).gates
+        table = self._read(X)
+        return _as_given(predict_members(self.members_, table).gates, table)
 
     def selected(self, X: Any) -> np.ndarray:
         """Which features each row's prediction can see: true where a gate of any member is open."""
@@ -443,7 +519,8 @@ class LSPINBase(TransformerMixin, BaseEstimator):
     def selection_frequency(self, X: Any) -> np.ndarray:
         """The share of the members that open a gate: how sure a selection is."""
         table = self._read(X)
-        return np.mean([predict_member(member, table).gates > 0 for member in self.members_], axis=0)
+        opened = [(predict_member(member, table).gates > 0) * 1.0 for member in self.members_]
+        return _as_given(sum(opened[1:], start=opened[0]) / len(opened), table)
 
     def transform(self, X: Any) -> Any:
         """The table with every value multiplied by its gate, in the units of the table.
@@ -452,7 +529,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         Missing values become 0.
         """
         table = self._read(X)
-        gates = predict_members(self.members_, table).gates
+        gates = _as_given(predict_members(self.members_, table).gates, table)
         gates = gates[:, columns_of_inputs(self.n_features_in_, self._levels)]
         return sp.csr_array(table.values.multiply(gates)) if sp.issparse(table.values) else table.values * gates
 
@@ -473,7 +550,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
     def _linear_member(self) -> Member:
         """The member whose coefficients can be shown."""
         check_is_fitted(self)
-        if len(self.hidden_layer_sizes) or len(self.members_) > 1:
+        if len(self.members_[0].networks.prediction) > 1 or len(self.members_) > 1:
             raise AttributeError(
                 "coefficients exist for a single linear predictor only: hidden_layer_sizes=() and n_members=1"
             )
@@ -538,7 +615,13 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         n_columns = {member.encoding.n_columns for member in members}
         if n_outputs != {self._count_outputs()} or n_columns != {self.n_features_in_}:
             raise ValueError("its members do not fit its columns or its classes")
-        weights = [part for member in members for layers in member.networks for layer in layers for part in layer]
+        weights = [
+            part
+            for member in members
+            for layers in (member.networks.gating, member.networks.prediction)
+            for layer in layers
+            for part in layer
+        ]
         if not all(np.isfinite(part).all() for part in weights):
             raise ValueError("a weight of its networks is not finite")
         names = getattr(self, "feature_names_in_", None)
@@ -558,17 +641,29 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         return tags
 
 
+def _refuse_levels(levels: Levels, names: np.ndarray | None) -> None:
+    if levels:
+        column = min(levels)
+        name = column if names is None else names[column]
+        raise ValueError(f"zero_is_absent=True is for tables of numbers, but column {name!r} is categorical")
+
+
+def _as_given(gates: Any, table: Table) -> Any:
+    """Gates in the form of the table they belong to: dense for a dense one, whatever the model was fitted on."""
+    return gates.toarray() if sp.issparse(gates) and not sp.issparse(table.values) else gates
+
+
 def _storable(name: str, value: Any) -> Any:
     """A parameter as JSON can hold it."""
     if isinstance(value, np.generic):
         return value.item()
-    if name == "affinity" and not isinstance(value, str):
+    if name in UNSAVED and value is not None and not isinstance(value, str):
         warnings.warn(
-            "affinity is a function or a matrix and is not saved; it serves fitting only",
+            f"{name} is a function or a matrix and is not saved; it serves fitting only",
             UserWarning,
             stacklevel=3,
         )
-        return "rbf"
+        return UNSAVED[name]
     if isinstance(value, np.random.RandomState):
         return None
     if isinstance(value, dict):  # JSON would turn the classes into text

@@ -54,7 +54,7 @@ class LSPINClassifier(ClassifierMixin, LSPINBase):
 
     def __init__(
         self,
-        hidden_layer_sizes: tuple[int, ...] = (200, 200),
+        hidden_layer_sizes: tuple[int, ...] | str = "auto",
         *,
         gate_hidden_layer_sizes: tuple[int, ...] | None = None,
         sparsity: float | str = "auto",
@@ -65,6 +65,8 @@ class LSPINClassifier(ClassifierMixin, LSPINBase):
         gate_exchange: float | None = None,
         noise_scale: float | None = None,
         learning_rate: float | None = None,
+        zero_is_absent: bool = False,
+        anchor: str | np.ndarray | None = "auto",
         weight_decay: float | str = "auto",
         max_epochs: int | None = None,
         batch_size: int = 128,
@@ -89,6 +91,8 @@ class LSPINClassifier(ClassifierMixin, LSPINBase):
             gate_exchange=gate_exchange,
             noise_scale=noise_scale,
             learning_rate=learning_rate,
+            zero_is_absent=zero_is_absent,
+            anchor=anchor,
             weight_decay=weight_decay,
             max_epochs=max_epochs,
             batch_size=batch_size,
@@ -204,6 +208,9 @@ class LSPINRegressor(RegressorMixin, LSPINBase):
 
     def _adjust(self, rows: Rows) -> Rows:
         return rows._replace(target=(rows.target - self.target_mean_) / self.target_scale_)
+
+    def _adjust_anchor(self, weights: np.ndarray) -> np.ndarray:
+        return weights / self.target_scale_
 
     def predict(self, X: Any) -> np.ndarray:
         """The expected response of each row."""

@@ -1,135 +1,38 @@
 """One fit: rows of a table in, a trained model out."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from lspin.inference import Member
-from lspin.model import Architecture, Networks, Strengths, init_networks
+from lspin.model import Architecture, Networks, Start, Strengths, init_networks
 from lspin.networks import Layer
 from lspin.penalties import squared_distances
+from lspin.preparation import Anchor, Prepared, Problem, bucket_size, prepare
+from lspin.recipes import count_epochs
 from lspin.tables import (
     Encoding,
-    Levels,
     Rows,
     encode,
     gating_context,
     learn_encoding,
     scale_sparse,
+    sparse_context,
     take_rows,
     take_table,
 )
 
 if TYPE_CHECKING:
-    from lspin.training import Trained, TrainingRows
+    from lspin.training import StoredEntries, Trained, TrainingRows
 
 Report = Callable[[float, float, float], None]  # part of the fit that is done, loss, open gates
 
-FEWEST_EPOCHS = 10
-MOST_EPOCHS = 250  # as long as that leaves a recipe its fewest steps
-LINEAR_GATES_BELOW = 200  # rows: with fewer, the gates of a linear predictor are linear too
 GATE_DECAY = 0.3  # of the prediction network's decay, for the gating network
+SHUT = -1.0  # bias of a gate that never opens
 HISTORY_SIZE = 2048  # one size, so that folds with other numbers of epochs share a program
 HISTORY = ("loss", "validation_loss", "n_open")  # what is kept of every epoch
-
-
-class Recipe(NamedTuple):
-    """What works for a kind of predictor; docs/method.md says how it was found."""
-
-    gating_layers: tuple[int, ...]
-    steps: int  # where the number of epochs is left open
-    fewest_steps: int  # the same, for a table of few batches
-    noise_scale: float
-    final_noise: float
-    learning_rate: float
-    gate_rate: float
-    gate_decay: float
-    gate_decay_by_price: float
-    gate_decay_until: float
-    gate_shrink: float
-    gate_shrink_by_price: float
-    exchange: float
-    gate_spread: float
-    prediction_spread: float
-    prices: tuple[float, ...]  # sparsities of the path, as parts of the loss without any feature
-    first_prices: tuple[float, ...]  # those at which the weight decay is chosen
-
-
-NONLINEAR = Recipe(
-    gating_layers=(100, 100),
-    steps=2000,
-    fewest_steps=600,
-    noise_scale=1.0,
-    final_noise=0.8,
-    learning_rate=5e-3,
-    gate_rate=1.0,
-    gate_decay=1.0,
-    gate_decay_by_price=0.0,
-    gate_decay_until=0.5,
-    gate_shrink=1.0,
-    gate_shrink_by_price=0.0,
-    exchange=0.5,
-    gate_spread=0.4,
-    prediction_spread=1.0,
-    prices=(0.1, 0.045, 0.029, 0.02, 0.01, 0.0055, 0.003),
-    first_prices=(0.029, 0.01),
-)
-LINEAR_GATES = NONLINEAR._replace(gating_layers=(), gate_rate=3.0, gate_decay=0.0)
-LINEAR = Recipe(
-    gating_layers=(64,),
-    steps=2000,
-    fewest_steps=2000,
-    noise_scale=0.45,
-    final_noise=1.0,
-    learning_rate=0.04,
-    gate_rate=1.0,
-    gate_decay=1.6,
-    gate_decay_by_price=320.0,
-    gate_decay_until=1.0,
-    gate_shrink=1.6,
-    gate_shrink_by_price=320.0,
-    exchange=0.0,
-    gate_spread=1.0,
-    prediction_spread=0.3,
-    prices=NONLINEAR.prices,
-    first_prices=NONLINEAR.first_prices,
-)
-LINEAR_SMALL = LINEAR._replace(
-    gating_layers=(), noise_scale=0.3, prices=(0.1, 0.03, 0.01, 0.003, 0.001), first_prices=(0.01, 0.001)
-)
-
-
-def recipe_for(prediction_layers: tuple[int, ...], gating_layers: tuple[int, ...] | None, n_rows: int) -> Recipe:
-    """The recipe for a predictor, for hidden gating layers if the user names them, and for a table."""
-    if prediction_layers:
-        return LINEAR_GATES if gating_layers == () else NONLINEAR
-    return LINEAR if n_rows >= LINEAR_GATES_BELOW else LINEAR_SMALL
-
-
-@dataclass(frozen=True)
-class Problem:
-    """All that the fits of one table have in common."""
-
-    rows: Rows
-    levels: Levels
-    n_columns: int
-    features: np.ndarray  # positions of the columns that vary
-    loss: str
-    n_outputs: int
-    prediction_layers: tuple[int, ...]
-    affinity: str | None
-    affinity_matrix: np.ndarray | None  # (n, n), over the rows
-    stability: float
-    diversity: float
-    recipe: Recipe
-    weight_decay: float | None  # None: to be chosen
-    max_epochs: int | None
-    batch_size: int
-    patience: float
-    n_valid: int = 0  # the most rows any of the fits is judged by
 
 
 class Task(NamedTuple):
@@ -160,32 +63,35 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
         take_table(problem.rows.table, task.which), problem.rows.target[task.which], task.weight, task.which
     )
     encoding = learn_encoding(rows, problem.levels, problem.n_columns, problem.features)
-    basis = condensing_basis(rows, encoding)
     # Every fit is padded to the size of the whole table, so that all folds and the last fit share a program.
-    padded = training.bucket_size(len(problem.rows.target))
+    padded = bucket_size(len(problem.rows.target))
+    prepared = prepare(problem, rows, encoding)
+    view, anchor = prepared.view, prepared.anchor
+    batch_size = min(problem.batch_size, padded)
     architecture = Architecture(
-        n_features=encoding.n_features,
-        n_inputs=len(encoding.owners),
-        n_context=encoding.n_context if basis is None else padded,
+        n_features=len(prepared.features),
+        n_inputs=len(prepared.inputs),
+        n_context=encoding.n_context if view is None else view.n_padded,
         n_outputs=problem.n_outputs,
         gating_layers=problem.recipe.gating_layers,
         prediction_layers=problem.prediction_layers,
         loss=problem.loss,
         affinity=problem.affinity,
+        n_entries=problem.count_entries(batch_size),
     )
-    batch_size = min(problem.batch_size, padded)
     recipe = problem.recipe
     max_epochs = problem.max_epochs or count_epochs(recipe, max(n_rows // batch_size, 1))
     valid = take_rows(rows, np.arange(0)) if task.valid is None else task.valid
-    padded_valid = -(-training.bucket_size(max(problem.n_valid, 1)) // batch_size) * batch_size
+    padded_valid = -(-bucket_size(max(problem.n_valid, 1)) // batch_size) * batch_size
     # Shrinkage picks the columns a hidden gating layer sees: linear gates and condensed rows have none to pick.
-    shrinks = bool(recipe.gating_layers) and basis is None
+    shrinks = bool(recipe.gating_layers) and view is None
     rng = np.random.default_rng(task.seed)
     trained = training.train(
-        init_networks(rng, architecture, recipe.gate_spread, recipe.prediction_spread),
-        place_rows(rows, encoding, basis, architecture, padded, problem.affinity_matrix),
-        place_rows(valid, encoding, basis, architecture, padded_valid, None),
-        encoding.shared_owners,
+        start_networks(rng, architecture, recipe.start, anchor),
+        place_rows(rows, prepared, padded, problem, trains=True),
+        place_rows(valid, prepared, padded_valid, problem, trains=False),
+        prepared.owners,
+        None if anchor is None else anchor.weights.astype(np.float32),
         architecture=architecture,
         strengths=Strengths(
             sparsity=task.sparsity,
@@ -203,68 +109,59 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
             stability=problem.stability,
             diversity=problem.diversity,
             bandwidth=median_distance(rows, encoding) if problem.affinity == "rbf" else 1.0,
+            anchoring=recipe.anchoring,
+            price_rise=recipe.price_rise,
         ),
         max_epochs=max_epochs,
         patience=problem.patience if task.valid is not None else np.inf,
         batch_size=batch_size,
-        history_size=max(HISTORY_SIZE, training.bucket_size(max_epochs)),
+        history_size=max(HISTORY_SIZE, bucket_size(max_epochs)),
         seed=int(rng.integers(2**32)),
         report=report,
     )
     refuse_divergence(trained, recipe.learning_rate)
-    return Fit(Member(encoding, finish_networks(trained.networks, basis)), trained.history, trained.interrupted)
+    return Fit(Member(encoding, finish_networks(trained.networks, prepared)), trained.history, trained.interrupted)
 
 
-def count_epochs(recipe: Recipe, n_batches: int) -> int:
-    """Epochs of a fit where the user leaves them open: few for a large table, many for a small one."""
-    steps = np.clip(MOST_EPOCHS * n_batches, recipe.fewest_steps, recipe.steps)
-    return max(FEWEST_EPOCHS, -(-int(steps) // n_batches))
+def start_networks(
+    rng: np.random.Generator, architecture: Architecture, start: Start, anchor: Anchor | None
+) -> Networks:
+    """Random weights, the predictor's replaced by an anchor where there is one."""
+    networks = init_networks(rng, architecture, start)
+    if anchor is None:
+        return networks
+    layer = Layer(anchor.weights.astype(np.float32), anchor.intercept.astype(np.float32))
+    return networks._replace(prediction=(layer,))
 
 
-def condensing_basis(rows: Rows, encoding: Encoding) -> np.ndarray | None:
-    """A basis of what the rows span, for a gating network that has more inputs than there are rows.
-
-    Notes
-    -----
-    Weights outside the span of the rows change nothing in training, so the first layer is trained in the
-    coordinates of that span and folded back afterwards: ``n x n`` work instead of ``n x n_context``.
-
-    """
-    if len(rows.target) >= encoding.n_context or sp.issparse(rows.table.values):
-        return None
-    inputs, missing = encode(rows.table, encoding)
-    context = gating_context(inputs, missing, encoding)
-    strengths, vectors = np.linalg.eigh(context @ context.T)
-    used = strengths > 1e-10 * max(strengths[-1], 1e-300)
-    basis = context.T @ (vectors[:, used] / np.sqrt(strengths[used]))
-    # One common scale, at which a coordinate of the training rows is of size 1 on average.
-    return basis * np.sqrt(used.sum() * len(context) / strengths[used].sum())
-
-
-def place_rows(
-    rows: Rows,
-    encoding: Encoding,
-    basis: np.ndarray | None,
-    architecture: Architecture,
-    padded: int,
-    affinity: np.ndarray | None,
-) -> "TrainingRows":
+def place_rows(rows: Rows, prepared: Prepared, padded: int, problem: Problem, *, trains: bool) -> "TrainingRows":
     """Rows as training takes them: encoded, in single precision, padded to a bucket size."""
     from lspin.training import TrainingRows
 
-    context = shut = None
-    if sp.issparse(rows.table.values):
-        values, missing = store_entries(scale_sparse(rows.table.values, encoding), padded), rows.table.missing
-        missing = None if missing is None else missing[:, encoding.features]
+    encoding = prepared.encoding
+    values: np.ndarray | StoredEntries
+    context: np.ndarray | StoredEntries | None = None
+    shut = None
+    if encoding.zero_is_absent:
+        inputs = scale_sparse(rows.table.values, encoding)
+        values = store_entries(inputs, padded, problem.n_stored)
+        if encoding.sees_missing:
+            context = store_entries(sparse_context(inputs, rows.table.missing, encoding), padded, problem.n_stored)
     else:
         inputs, missing = encode(rows.table, encoding)
-        values = pad(inputs, padded)
-        if basis is not None:
-            coordinates = gating_context(inputs, missing, encoding) @ basis
-            context = pad(coordinates, padded, architecture.n_context)
-    if encoding.sees_missing:
-        flags = np.zeros((len(rows.target), encoding.n_features)) if missing is None else missing
-        shut = pad(flags, padded)
+        values = pad(inputs[:, prepared.inputs], padded)
+        if prepared.view is not None:
+            view = prepared.view
+            seen = (
+                view.training
+                if trains
+                else gating_context(inputs, missing, encoding) @ view.directions - view.origin
+            )
+            context = pad(seen, padded, view.n_padded)
+        if encoding.sees_missing:
+            flags = np.zeros((len(rows.target), encoding.n_features)) if missing is None else missing
+            shut = pad(flags[:, prepared.features], padded)
+    affinity = problem.affinity_matrix if trains else None
     return TrainingRows(
         values=values,
         context=context,
@@ -276,17 +173,15 @@ def place_rows(
     )
 
 
-def store_entries(matrix: sp.csr_array, padded: int) -> Any:
-    """The entries of a sparse table, the same number of places for each row."""
-    from lspin.training import StoredEntries, bucket_size
+def store_entries(matrix: sp.csr_array, padded: int, n_stored: int) -> "StoredEntries":
+    """The entries of a sparse table, padded to the number of those of the whole problem."""
+    from lspin.training import StoredEntries
 
-    counts = np.diff(matrix.indptr)
-    width = bucket_size(int(max(counts.max(initial=0), 1)))
-    row_of = np.repeat(np.arange(len(counts)), counts)
-    place = np.arange(len(matrix.data)) - matrix.indptr[row_of]
-    columns, values = np.zeros((padded, width), np.int32), np.zeros((padded, width), np.float32)
-    columns[row_of, place], values[row_of, place] = matrix.indices, matrix.data
-    return StoredEntries(columns, values)
+    starts = np.full(padded + 1, len(matrix.data), np.int32)
+    starts[: len(matrix.indptr)] = matrix.indptr
+    columns, values = np.zeros(n_stored, np.int32), np.zeros(n_stored, np.float32)
+    columns[: len(matrix.data)], values[: len(matrix.data)] = matrix.indices, matrix.data
+    return StoredEntries(starts, columns, values)
 
 
 def pad(array: np.ndarray, n_rows: int, n_columns: int | None = None) -> np.ndarray:
@@ -304,21 +199,42 @@ def median_distance(rows: Rows, encoding: Encoding, n_most: int = 500) -> float:
     return float(np.median(distances)) if len(distances) and np.median(distances) > 0 else 1.0
 
 
-def finish_networks(networks: Networks, basis: np.ndarray | None) -> Networks:
-    """Weights in double precision, the first gating layer acting on the inputs themselves."""
+def finish_networks(networks: Networks, prepared: Prepared) -> Networks:
+    """Weights in double precision, for all features and acting on the inputs themselves."""
     gating, prediction = (
-        tuple(Layer(*(np.asarray(part, np.float64) for part in layer)) for layer in layers) for layers in networks
+        tuple(Layer(*(np.asarray(part, np.float64) for part in layer)) for layer in layers)
+        for layers in (networks.gating, networks.prediction)
     )
-    if basis is not None:
+    own = None if networks.own is None else np.asarray(networks.own, np.float64)
+    view = prepared.view
+    if view is not None:
         first = gating[0]
-        gating = (Layer(basis @ first.weights[: basis.shape[1]], first.bias), *gating[1:])
-    return Networks(gating, prediction)
+        weights = first.weights[: view.directions.shape[1]]
+        gating = (Layer(view.directions @ weights, first.bias - view.origin @ weights), *gating[1:])
+    if len(prepared.features) < prepared.encoding.n_features:
+        return unscreen(Networks(gating, prediction, own), prepared)
+    return Networks(gating, prediction, own)
+
+
+def unscreen(networks: Networks, prepared: Prepared) -> Networks:
+    """The same networks for all features: those without a gate have one that is always shut."""
+    gating, prediction, own = networks
+    n_features, n_inputs = prepared.encoding.n_features, len(prepared.encoding.owners)
+    last = Layer(np.zeros((len(gating[-1].weights), n_features)), np.full(n_features, SHUT))
+    last.weights[:, prepared.features], last.bias[prepared.features] = gating[-1]
+    first = Layer(np.zeros((n_inputs, prediction[0].weights.shape[1])), prediction[0].bias)
+    first.weights[prepared.inputs] = prediction[0].weights
+    if own is not None:
+        own, screened = np.zeros(n_features), own
+        own[prepared.features] = screened
+    return Networks((*gating[:-1], last), (first, *prediction[1:]), own)
 
 
 def refuse_divergence(trained: "Trained", learning_rate: float) -> None:
     """Raise an error if the loss or a weight stopped being a number."""
     lost = np.flatnonzero(~np.isfinite(trained.history[:, 0]))
-    weights = [part for layers in trained.networks for layer in layers for part in layer]
+    networks = trained.networks
+    weights = [part for layers in (networks.gating, networks.prediction) for layer in layers for part in layer]
     if len(lost) or not all(np.isfinite(part).all() for part in weights):
         epoch = lost[0] + 1 if len(lost) else len(trained.history)
         raise FloatingPointError(

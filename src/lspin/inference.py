@@ -1,12 +1,23 @@
 """Predicting with a trained model in NumPy double precision, a block of rows at a time."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from lspin.model import Networks, predict_outputs, settled_gates, shut_missing, spread_gates
-from lspin.tables import Encoding, Table, encode, gating_context, take_table
+from lspin.entries import list_entries
+from lspin.model import Networks, gate_values, predict_outputs, settled_gates, shut_missing
+from lspin.tables import (
+    Encoding,
+    Table,
+    encode,
+    gating_context,
+    scale_sparse,
+    sparse_context,
+    store_sparsely,
+    take_table,
+)
 
 BLOCK_ENTRIES = 2**18  # numbers in a block: small enough to stay in the processor's cache
 
@@ -21,12 +32,14 @@ class Member(NamedTuple):
 class Prediction(NamedTuple):
     """What a model says of some rows."""
 
-    gates: np.ndarray  # (n, n_columns), one for each column of the user's table
+    gates: Any  # (n, n_columns), one for each column of the user's table; CSR where zeros are absent
     outputs: np.ndarray  # (n, n_outputs)
 
 
-def predict_member(member: Member, table: Table, foreign: np.ndarray | None = None) -> Prediction:
+def predict_member(member: Member, table: Table, foreign: Any = None) -> Prediction:
     """Gates and outputs of one model; ``foreign`` gates, shape ``(n, n_columns)``, take the place of its own."""
+    if member.encoding.zero_is_absent:
+        return _predict_sparse(member, store_sparsely(table), foreign)
     n_rows, n_columns = table.values.shape[0], member.encoding.n_columns
     prediction = Prediction(
         np.zeros((n_rows, n_columns)), np.empty((n_rows, len(member.networks.prediction[-1].bias)))
@@ -34,19 +47,47 @@ def predict_member(member: Member, table: Table, foreign: np.ndarray | None = No
     for block in _blocks(n_rows, table.values.shape[1]):
         inputs, missing = encode(take_table(table, block), member.encoding)
         if foreign is None:
-            gates = settled_gates(member.networks, gating_context(inputs, missing, member.encoding), missing)
+            context = gating_context(inputs, missing, member.encoding)
+            gates = settled_gates(member.networks, context, inputs, missing)
         else:
             gates = shut_missing(foreign[block, member.encoding.features], missing)
         prediction.gates[block, member.encoding.features] = gates
-        gated = spread_gates(gates, member.encoding.shared_owners) * inputs
+        gated = gate_values(gates, inputs, member.encoding.shared_owners)
         prediction.outputs[block] = predict_outputs(member.networks, gated)
     return prediction
 
 
-def predict_members(members: list[Member], table: Table, foreign: np.ndarray | None = None) -> Prediction:
+def _predict_sparse(member: Member, table: Table, foreign: Any) -> Prediction:
+    """The same for a table whose zeros are absent; the gates are those of its entries."""
+    n_rows, encoding = table.values.shape[0], member.encoding
+    n_outputs = len(member.networks.prediction[-1].bias)
+    outputs, gates = np.empty((n_rows, n_outputs)), []
+    for block in _blocks(n_rows, max(len(table.values.data) // max(n_rows, 1), 1)):
+        values, missing = take_table(table, block)
+        inputs = scale_sparse(values, encoding)
+        entries = list_entries(inputs)
+        if foreign is None:
+            context = list_entries(sparse_context(inputs, missing, encoding))
+            opened = settled_gates(member.networks, context, entries, None)
+        else:
+            rows = np.arange(n_rows)[block][entries.rows]
+            opened = np.asarray(foreign[rows, encoding.features[entries.columns]], np.float64).ravel()
+        outputs[block] = predict_outputs(member.networks, gate_values(opened, entries, None))
+        place = (opened, encoding.features[inputs.indices], inputs.indptr)
+        gates.append(sp.csr_array(place, shape=(inputs.shape[0], encoding.n_columns)))
+    return Prediction(sp.csr_array(sp.vstack(gates, format="csr")), outputs)
+
+
+def predict_members(members: list[Member], table: Table, foreign: Any = None) -> Prediction:
     """Average gates and outputs of several models."""
     predictions = [predict_member(member, table, foreign) for member in members]
-    return Prediction(*(np.mean(parts, axis=0) for parts in zip(*predictions, strict=True)))
+    gates, outputs = zip(*predictions, strict=True)
+    return Prediction(sum(gates[1:], start=gates[0]) / len(members), np.mean(outputs, axis=0))
+
+
+def count_open(gates: Any) -> np.ndarray:
+    """Open gates of each row, shape ``(n,)``."""
+    return np.asarray((gates > 0).sum(axis=1)).ravel()
 
 
 def _blocks(n_rows: int, n_inputs: int) -> Iterator[slice]:

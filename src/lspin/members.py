@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lspin.fitting import Fit, Problem, Task
+from lspin.fitting import Fit, Task
 from lspin.path import (
     N_WAVES,
     WAVE,
@@ -18,6 +18,7 @@ from lspin.path import (
     run_tasks,
     split_rows,
 )
+from lspin.preparation import Problem
 from lspin.progress import Progress
 from lspin.tables import Rows
 

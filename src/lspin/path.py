@@ -6,17 +6,18 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from lspin.fitting import Fit, Problem, Task, fit_task
-from lspin.inference import predict_member
+from lspin.fitting import Fit, Task, fit_task
+from lspin.inference import count_open, predict_member
 from lspin.losses import LOSSES, complete_scores
+from lspin.preparation import Problem, constant_outputs
 from lspin.progress import Progress
+from lspin.recipes import Recipe
 from lspin.tables import Rows, take_rows
 
-DECAYS = (0.0, 3.0)  # tried at the first prices, and at the chosen one again
 SMALL_TABLE = 200  # rows: up to here every row is held out once
 N_FOLDS = 5
-PRICE_OF_A_FEATURE = 0.007  # what one more open gate must gain on held-out rows, by the rule that chooses
 N_JUDGED = 2  # best starts whose mean decides about a price: one lucky start is no reason to choose it
+TOO_MANY = 1e3  # cost of a feature beyond those a recipe allows the median row
 FALLBACK_PRICE = 0.01  # where a table has too few rows to hold any out
 FALLBACK_DECAY = 0.3  # where no rows are held out to choose it by
 WAVE = 3  # prices tried at once while searching for a number of features
@@ -33,10 +34,10 @@ class Candidate(NamedTuple):
     n_features: float  # median over the held-out rows
     mean_features: float
 
-    @property
-    def cost(self) -> float:
-        """What the choice minimises."""
-        return self.validation_loss + PRICE_OF_A_FEATURE * self.mean_features
+    def cost(self, recipe: Recipe) -> float:
+        """What the choice minimises: too many features are worse than any loss."""
+        excess = max(self.n_features - recipe.most_features, 0.0)
+        return self.validation_loss + recipe.feature_price * self.mean_features + TOO_MANY * excess
 
 
 class Tried(NamedTuple):
@@ -67,15 +68,6 @@ def null_loss(rows: Rows, loss: str) -> float:
     n_outputs = 1 if loss == "squared_error" else int(rows.target.max()) + 1
     outputs = np.tile(constant_outputs(rows, loss, n_outputs), (len(rows.target), 1))
     return float(np.average(LOSSES[loss](outputs, rows.target), weights=rows.weight))
-
-
-def constant_outputs(rows: Rows, loss: str, n_outputs: int) -> np.ndarray:
-    """Outputs of the best prediction that is the same for all rows."""
-    if loss == "squared_error":
-        return np.array([np.average(rows.target, weights=rows.weight)])
-    frequencies = np.bincount(rows.target.astype(int), weights=rows.weight / rows.weight.sum())
-    logits = np.log(frequencies)
-    return logits if n_outputs > 1 else logits[1:] - logits[:1]
 
 
 class Split(NamedTuple):
@@ -132,7 +124,10 @@ def choose_price(
             break
     # Ties go to the sparser model.
     tried = sorted([closed, *tried], key=lambda t: -t.candidate.sparsity)
-    best = min([t for t in tried if t.fits or not interrupted], key=lambda t: t.cost, default=closed)
+    # A model that is too sure of itself can lose more than a constant and still be right more often.
+    better = [t for t in tried if t.candidate.validation_score > closed.candidate.validation_score]
+    considered = better or [t for t in tried if t.fits or not interrupted]
+    best = min(considered, key=lambda t: t.cost, default=closed)
     return Choice(
         best.candidate.sparsity,
         best.candidate.weight_decay,
@@ -150,7 +145,7 @@ def _stages(
     def best() -> Candidate:
         return min(tried, key=lambda t: t.cost).candidate
 
-    decays = DECAYS if problem.weight_decay is None else (problem.weight_decay,)
+    decays = problem.recipe.decays if problem.weight_decay is None else (problem.weight_decay,)
     prices = [price * highest for price in problem.recipe.prices]
     yield [(price * highest, decay) for price in problem.recipe.first_prices for decay in decays]
     decay = best().weight_decay
@@ -184,25 +179,26 @@ def try_settings(
         for split in splits
     ]
     fits, interrupted = run_tasks(problem, tasks, n_jobs, progress)
-    groups = [fits[i : i + len(splits)] for i in range(0, len(fits) - len(splits) + 1, len(splits))]
-    first_tasks = tasks[:: len(splits)]
+    by_start = [fits[i : i + len(splits)] for i in range(0, len(fits) - len(splits) + 1, len(splits))]
     starts = [
-        (judge(task, group, splits, problem.loss), group) for task, group in zip(first_tasks, groups, strict=False)
+        (judge(task, made, splits, problem.loss), made)
+        for task, made in zip(tasks[:: len(splits)], by_start, strict=False)
     ]
-    return [keep_best(starts[i : i + len(seeds)]) for i in range(0, len(starts), len(seeds))], interrupted
+    groups = [starts[i : i + len(seeds)] for i in range(0, len(starts), len(seeds))]
+    return [keep_best(group, problem.recipe) for group in groups], interrupted
 
 
-def keep_best(starts: list[tuple[Candidate, list[Fit]]]) -> Tried:
+def keep_best(starts: list[tuple[Candidate, list[Fit]]], recipe: Recipe) -> Tried:
     """The best start of a setting, with the mean cost of the best few."""
-    starts = sorted(starts, key=lambda start: start[0].cost)
-    return Tried(*starts[0], float(np.mean([candidate.cost for candidate, _ in starts[:N_JUDGED]])))
+    starts = sorted(starts, key=lambda start: start[0].cost(recipe))
+    return Tried(*starts[0], float(np.mean([candidate.cost(recipe) for candidate, _ in starts[:N_JUDGED]])))
 
 
 def judge(task: Task, fits: list[Fit], splits: list[Split], loss: str) -> Candidate:
     """How models with the settings of a task do on the rows held out from each."""
     predictions = [predict_member(fit.member, split.valid.table) for fit, split in zip(fits, splits, strict=True)]
     outputs = np.concatenate([prediction.outputs for prediction in predictions])
-    n_open = np.concatenate([(prediction.gates > 0).sum(axis=1) for prediction in predictions])
+    n_open = np.concatenate([count_open(prediction.gates) for prediction in predictions])
     return _candidate(task.sparsity, task.weight_decay, outputs, n_open, splits, loss)
 
 
@@ -213,7 +209,7 @@ def judge_closed(problem: Problem, splits: list[Split]) -> Tried:
     n_rows = sum(len(split.valid.target) for split in splits)
     everywhere = np.tile(outputs, (n_rows, 1))
     closed = _candidate(price, decay, everywhere, np.zeros(n_rows), splits, problem.loss)
-    return Tried(closed, [], closed.cost)
+    return Tried(closed, [], closed.cost(problem.recipe))
 
 
 def _candidate(
@@ -280,7 +276,7 @@ def find_price(problem: Problem, n_features: int, task: Task, *, n_jobs: int | N
 
 
 def _count(price: float, decay: float, fit: Fit, problem: Problem) -> Candidate:
-    n_open = (predict_member(fit.member, problem.rows.table).gates > 0).sum(axis=1)
+    n_open = count_open(predict_member(fit.member, problem.rows.table).gates)
     weight = problem.rows.weight
     middle, mean = weighted_median(n_open, weight), float(np.average(n_open, weights=weight))
     return Candidate(price, decay, float("nan"), float("nan"), middle, mean)

@@ -8,8 +8,11 @@ from lspin.noise import Array
 
 
 def sparsity_penalty(means: Array, noise_scale: Array, shares: Array) -> Array:
-    """Expected number of open gates of a sample: the sum over features, averaged over samples."""
-    return (open_probability(means, noise_scale).sum(axis=1) * shares).sum()
+    """Expected number of open gates of a sample: the sum over features, averaged over samples.
+
+    ``shares`` is broadcast to the shape of the means: ``(n, 1)`` for a table, ``(m,)`` for stored entries.
+    """
+    return (open_probability(means, noise_scale) * shares).sum()
 
 
 def stability_penalty(gates: Array, affinity: Array, shares: Array) -> Array:

@@ -20,8 +20,9 @@ from lspin.networks import Layer, Layers
 from lspin.tables import Encoding
 
 FORMAT = "lspin model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 LARGEST_JSON = 2**28
+NETWORKS = ("gating", "prediction")
 ARRAY_KINDS = "biufU"  # booleans, numbers and text
 
 
@@ -148,11 +149,17 @@ def _store(arrays: dict[str, np.ndarray], name: str, value: Any) -> Any:
     return {"array": name}
 
 
+def _layers(networks: Networks) -> dict[str, Layers]:
+    return {network: getattr(networks, network) for network in NETWORKS}
+
+
 def _store_member(arrays: dict[str, np.ndarray], name: str, member: Member) -> dict[str, Any]:
     encoding = member.encoding
     for field in ("features", "owners", "center", "scale"):
         arrays[f"{name}/{field}"] = getattr(encoding, field)
-    for network, layers in member.networks._asdict().items():
+    if member.networks.own is not None:
+        arrays[f"{name}/own"] = member.networks.own
+    for network, layers in _layers(member.networks).items():
         for place, layer in enumerate(layers):
             arrays[f"{name}/{network}/{place}/weights"] = layer.weights
             arrays[f"{name}/{network}/{place}/bias"] = layer.bias
@@ -160,10 +167,12 @@ def _store_member(arrays: dict[str, np.ndarray], name: str, member: Member) -> d
         "arrays": name,
         "n_columns": encoding.n_columns,
         "sees_missing": encoding.sees_missing,
+        "zero_is_absent": encoding.zero_is_absent,
+        "sees_own": member.networks.own is not None,
         "levels": [[column, list(levels)] for column, levels in encoding.levels.items()],
         "sizes": {
             network: [len(layers[0].weights), *(len(layer.bias) for layer in layers)]
-            for network, layers in member.networks._asdict().items()
+            for network, layers in _layers(member.networks).items()
         },
     }
 
@@ -181,6 +190,7 @@ def _restore_member(arrays: _Arrays, stored: dict[str, Any]) -> Member:
         scale=arrays.read(f"{name}/scale", n_inputs, "f"),
         levels={column: tuple(levels) for column, levels in stored["levels"]},
         sees_missing=bool(stored["sees_missing"]),
+        zero_is_absent=bool(stored.get("zero_is_absent", False)),
     )
     if (np.diff([-1, *features, encoding.n_columns]) < 1).any():
         raise ValueError(f"its features are no selection of its {encoding.n_columns} columns")
@@ -188,16 +198,17 @@ def _restore_member(arrays: _Arrays, stored: dict[str, Any]) -> Member:
     if not np.array_equal(owners, np.repeat(np.arange(len(features)), inputs_of)):
         raise ValueError(f"its inputs do not fit its {len(features)} features")
     sizes = stored["sizes"]
-    if min(len(sizes[network]) for network in Networks._fields) < 2:
+    if min(len(sizes[network]) for network in NETWORKS) < 2:
         raise ValueError("one of its networks has no layers")
     if sizes["gating"][0] != encoding.n_context or sizes["gating"][-1] != encoding.n_features:
         raise ValueError("its gating network does not fit its columns")
     if sizes["prediction"][0] != len(owners):
         raise ValueError("its prediction network does not fit its columns")
-    return Member(
-        encoding,
-        Networks(*(_restore_layers(arrays, f"{name}/{network}", sizes[network]) for network in Networks._fields)),
-    )
+    if encoding.zero_is_absent and (encoding.levels or encoding.center.any()):
+        raise ValueError("its zeros are absent, which its columns do not allow")
+    gating, prediction = (_restore_layers(arrays, f"{name}/{network}", sizes[network]) for network in NETWORKS)
+    own = arrays.read(f"{name}/own", (len(features),), "f") if stored.get("sees_own", False) else None
+    return Member(encoding, Networks(gating, prediction, own))
 
 
 def _restore_layers(arrays: _Arrays, name: str, sizes: list[int]) -> Layers:

@@ -23,7 +23,7 @@ class Table(NamedTuple):
     """Numbers of a table before they are standardised."""
 
     values: Any  # (n, n_inputs), float64, dense or CSR; 0 where missing
-    missing: np.ndarray | None  # (n, n_features), bool
+    missing: Any  # (n, n_columns), bool, dense or CSR as the values are; None where nothing is missing
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Encoding:
     scale: np.ndarray  # (n_inputs,), infinite where an input does not vary
     levels: Levels  # of the categorical columns, by their position
     sees_missing: bool  # whether the gating network is told which values are missing
+    zero_is_absent: bool = False  # whether a 0 is no value at all, so that it has no gate
 
     @property
     def n_features(self) -> int:
@@ -181,12 +182,18 @@ def _read_sparse(matrix: sp.csr_array) -> Table:
         raise ValueError(f"Input X contains infinity in column {column} (row {row})")
     if not holes.any():
         return Table(matrix, None)
-    missing = np.zeros(matrix.shape, bool)
-    for place in np.flatnonzero(holes):
-        missing[_entry_of(matrix, int(place))] = True
+    missing = sp.csr_array((holes, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
+    missing.eliminate_zeros()
     matrix.data[holes] = 0.0
     matrix.eliminate_zeros()
     return Table(matrix, missing)
+
+
+def store_sparsely(table: Table) -> Table:
+    """The same table without its zeros."""
+    if sp.issparse(table.values):
+        return table
+    return Table(sp.csr_array(table.values), None if table.missing is None else sp.csr_array(table.missing))
 
 
 def _entry_of(matrix: sp.csr_array, place: int) -> tuple[int, int]:
@@ -395,7 +402,7 @@ def _rows_equal(table: Table, target: np.ndarray, first: np.ndarray, second: np.
     difference = a.values != b.values
     equal = np.asarray(difference.sum(axis=1)).ravel() == 0
     if a.missing is not None and b.missing is not None:
-        equal &= (a.missing == b.missing).all(axis=1)
+        equal &= np.asarray((a.missing != b.missing).sum(axis=1)).ravel() == 0
     return equal & (target[first] == target[second])
 
 
@@ -438,16 +445,17 @@ def learn_encoding(rows: Rows, levels: Levels, n_columns: int, features: np.ndar
         scale=scale[kept],
         levels=levels,
         sees_missing=rows.table.missing is not None,
+        zero_is_absent=sp.issparse(rows.table.values),
     )
 
 
 def encode(table: Table, encoding: Encoding) -> tuple[np.ndarray, np.ndarray | None]:
     """Standardised inputs and, where any value is missing, which ones: both only for the columns that vary."""
     values, missing = table
+    if sp.issparse(values):
+        values, missing = values.toarray(), None if missing is None else missing.toarray()
     if missing is not None:
         missing = missing[:, encoding.features]
-    if sp.issparse(values):
-        values = values.toarray()
     with np.errstate(over="ignore"):  # what is too large is cut off below
         standard = (_keep_varying(values, encoding) - encoding.center) / encoding.scale
     if missing is not None:
@@ -457,7 +465,17 @@ def encode(table: Table, encoding: Encoding) -> tuple[np.ndarray, np.ndarray | N
 
 def scale_sparse(values: sp.csr_array, encoding: Encoding) -> sp.csr_array:
     """Inputs of a sparse table: scaled, not centred."""
-    return sp.csr_array(_keep_varying(values, encoding) @ sp.diags_array(1 / encoding.scale))
+    scaled = sp.csr_array(_keep_varying(values, encoding) @ sp.diags_array(1 / encoding.scale))
+    np.clip(scaled.data, -LARGEST_DEVIATION, LARGEST_DEVIATION, out=scaled.data)
+    return scaled
+
+
+def sparse_context(inputs: sp.csr_array, missing: sp.csr_array | None, encoding: Encoding) -> sp.csr_array:
+    """What the gating network sees of a sparse table: see :func:`gating_context`."""
+    if not encoding.sees_missing:
+        return inputs
+    flags = sp.csr_array(inputs.shape) if missing is None else missing[:, encoding.features].astype(np.float64)
+    return sp.csr_array(sp.hstack([inputs, flags], format="csr"))
 
 
 def gating_context(inputs: np.ndarray, missing: np.ndarray | None, encoding: Encoding) -> np.ndarray:
@@ -503,10 +521,20 @@ def _moments(rows: Rows, column_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _sparse_moments(values: sp.csr_array, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scales only: a sparse table is not centred, for its zeros must stay zeros."""
+    """Scales only: a sparse table is not centred, for its zeros must stay zeros.
+
+    The scale of a column is the size of the entries that are there, so that a rare one is no giant. Columns
+    whose sizes are within a factor of ten of the usual one are taken to have one unit, and share its scale.
+    """
     shares = weight / weight.sum()
     largest = np.maximum(np.abs(values).max(axis=0).toarray().ravel(), np.finfo(float).tiny)
     scaled = values @ sp.diags_array(1 / largest)
-    mean = shares @ scaled
-    spread = np.sqrt(np.maximum(shares @ scaled.power(2) - mean**2, 0.0))
-    return np.zeros(values.shape[1]), np.where(spread > 1e-7, spread * largest, np.inf)
+    stored = shares @ (scaled != 0).astype(np.float64)
+    mean, square = shares @ scaled, shares @ scaled.power(2)
+    varies = np.sqrt(np.maximum(square - mean**2, 0.0)) > 1e-7
+    size = np.sqrt(square / np.maximum(stored, np.finfo(float).tiny))
+    with np.errstate(over="ignore"):
+        size = np.minimum(size * largest, np.finfo(float).max)
+    usual = np.median(size[varies]) if varies.any() else 1.0
+    size = np.where((size > usual / 10) & (size / 10 < usual), usual, size)
+    return np.zeros(values.shape[1]), np.where(varies, np.maximum(size, SMALLEST), np.inf)

@@ -15,6 +15,7 @@ import numpy as np
 import optax
 import platformdirs
 
+from lspin.entries import Entries
 from lspin.losses import LOSSES
 from lspin.model import (
     Architecture,
@@ -22,10 +23,10 @@ from lspin.model import (
     Moment,
     Networks,
     Strengths,
+    gate_values,
     objective,
     predict_outputs,
     settled_gates,
-    spread_gates,
 )
 from lspin.networks import Layer, Layers
 from lspin.noise import Array, random_bits, split_key
@@ -61,17 +62,18 @@ prepare_compiler()
 
 
 class StoredEntries(NamedTuple):
-    """Rows of a sparse table: as many entries a row as the fullest has, the others filled up with zeros."""
+    """A sparse table: all its entries row by row, padded, and where each row's begin."""
 
-    columns: Array  # (n, n_entries)
-    values: Array  # (n, n_entries)
+    starts: Array  # (n + 1,)
+    columns: Array  # (n_entries,)
+    values: Array  # (n_entries,)
 
 
 class TrainingRows(NamedTuple):
     """Rows on the device, padded to a bucket size; padding has weight 0 and comes last."""
 
     values: Array | StoredEntries  # (n, n_inputs), float32
-    context: Array | None  # (n, n_context) where that is not the values
+    context: Array | StoredEntries | None  # (n, n_context) where that is not the values
     shut: Array | None
     target: Array
     weight: Array  # mean 1 over the rows that are no padding
@@ -108,17 +110,12 @@ class Trained(NamedTuple):
     interrupted: bool
 
 
-def bucket_size(n: int) -> int:
-    """The padded size for ``n`` rows: four sizes an octave, so that tables of similar size share a program."""
-    step = max(8, 2 ** max((n - 1).bit_length() - 1, 0) // 4)
-    return -(-n // step) * step
-
-
 def train(
     networks: Networks,
     rows: TrainingRows,
     valid: TrainingRows,
     owners: np.ndarray | None,
+    anchor: np.ndarray | None,
     *,
     architecture: Architecture,
     strengths: Strengths,
@@ -141,7 +138,7 @@ def train(
     try:
         for until in np.unique(np.linspace(1, max_epochs, 21).astype(np.int32)):
             run = advance(
-                run, rows, valid, owners, strengths, schedule, until,
+                run, rows, valid, owners, anchor, strengths, schedule, until,
                 architecture=architecture, batch_size=batch_size,
             )  # fmt: skip
             done = int(run.epoch)  # waits for the program
@@ -179,6 +176,7 @@ def advance(
     rows: TrainingRows,
     valid: TrainingRows,
     owners: Array | None,
+    anchor: Array | None,
     strengths: Strengths,
     schedule: Schedule,
     until: Array,
@@ -201,10 +199,17 @@ def advance(
             networks, moments, totals = state
             index = jax.lax.dynamic_slice(order, (step * batch_size,), (batch_size,))
             progress = (run.clock + step / n_batches) / schedule.max_epochs
-            batch = take_batch(rows, index, architecture.n_inputs)
+            batch = take_batch(rows, index, architecture.n_entries)
             moment = at_progress(progress, strengths)
             (loss, n_open), slopes = jax.value_and_grad(objective, has_aux=True)(
-                networks, batch, owners, step_key + step.astype(jnp.uint32), moment, strengths, architecture
+                networks,
+                batch,
+                owners,
+                anchor,
+                step_key + step.astype(jnp.uint32),
+                moment,
+                strengths,
+                architecture,
             )
             networks, moments = update(networks, slopes, moments, progress, strengths)
             return networks, moments, totals + jnp.stack([loss, n_open])
@@ -228,14 +233,14 @@ def shuffle_rows(key: Array, rows: TrainingRows) -> Array:
     return jnp.argsort(jnp.where(jnp.arange(n_padded) < rows.n_rows, draws, jnp.uint32(2**32 - 1)))
 
 
-def take_batch(rows: TrainingRows, index: Array, n_inputs: int) -> Batch:
+def take_batch(rows: TrainingRows, index: Array, n_entries: int | None) -> Batch:
     """The rows of a batch; their shares add up to 1 on average over the batches of an epoch."""
-    values = take_values(rows.values, index, n_inputs)
+    values, context = (take_values(part, index, n_entries) for part in (rows.values, rows.context))
     shut = None if rows.shut is None else rows.shut[index]
     n_rows = jnp.minimum(rows.n_rows, index.shape[0])
     return Batch(
         values=values,
-        context=rows.context[index] if rows.context is not None else whole_context(values, shut),
+        context=whole_context(values, shut) if context is None else context,
         shut=shut,
         target=rows.target[index],
         shares=rows.weight[index] / n_rows,
@@ -244,12 +249,22 @@ def take_batch(rows: TrainingRows, index: Array, n_inputs: int) -> Batch:
     )
 
 
-def take_values(values: Array | StoredEntries, index: Array, n_inputs: int) -> Array:
-    """Some rows of the inputs, dense."""
+def take_values(
+    values: Array | StoredEntries | None, index: Array, n_entries: int | None
+) -> Array | Entries | None:
+    """Some rows; of a sparse table their entries, in as many places as the fullest batch needs."""
+    if values is None:
+        return None
     if not isinstance(values, StoredEntries):
         return values[index]
-    blank = jnp.zeros((index.shape[0], n_inputs), jnp.float32)
-    return blank.at[jnp.arange(index.shape[0])[:, None], values.columns[index]].add(values.values[index])
+    assert n_entries is not None
+    counts = values.starts[index + 1] - values.starts[index]
+    rows = jnp.repeat(jnp.arange(index.shape[0]), counts, total_repeat_length=n_entries)
+    ends = jnp.cumsum(counts)
+    place = jnp.arange(n_entries)
+    present = (place < ends[-1]).astype(jnp.float32)
+    entry = jnp.where(place < ends[-1], values.starts[index][rows] + place - (ends - counts)[rows], 0)
+    return Entries(rows, values.columns[entry], values.values[entry] * present, present, counts)
 
 
 def whole_context(values: Array, shut: Array | None) -> Array:
@@ -259,10 +274,12 @@ def whole_context(values: Array, shut: Array | None) -> Array:
 
 def at_progress(progress: Array, strengths: Strengths) -> Moment:
     """What of the objective is on at a point of the schedule in [0, 1)."""
+    rise = strengths.price_rise
     return Moment(
         noise_scale=strengths.noise_scale * (1 - (1 - strengths.final_noise) * progress),
         exploring=(progress < GATES_SETTLE).astype(jnp.float32),
         relating=(progress >= RELATIONS_START).astype(jnp.float32),
+        pricing=jnp.where(progress < rise, progress / jnp.maximum(rise, 1e-9), 1.0),
     )
 
 
@@ -286,7 +303,9 @@ def update(
         networks.gating, directions.gating, strengths.learning_rate * gate_pace,
         decay=DECAY_UNIT * gate_pace * strengths.gate_decay * (progress < strengths.gate_decay_until),
     )  # fmt: skip
-    return Networks(shrink_inputs(gating, DECAY_UNIT * gate_pace * strengths.gate_shrink), prediction), moments
+    gating = shrink_inputs(gating, DECAY_UNIT * gate_pace * strengths.gate_shrink)
+    own = None if networks.own is None else networks.own - strengths.learning_rate * gate_pace * directions.own
+    return Networks(gating, prediction, own), moments
 
 
 def rate_factor(progress: Array) -> Array:
@@ -319,9 +338,9 @@ def validation_loss(
 
     def add_block(block: Array, total: Array) -> Array:
         index = block * batch_size + jnp.arange(batch_size)
-        batch = take_batch(valid, index, architecture.n_inputs)
-        gates = settled_gates(networks, batch.context, batch.shut)
-        outputs = predict_outputs(networks, spread_gates(gates, owners) * batch.values)
+        batch = take_batch(valid, index, architecture.n_entries)
+        gates = settled_gates(networks, batch.context, batch.values, batch.shut)
+        outputs = predict_outputs(networks, gate_values(gates, batch.values, owners))
         return total + (LOSSES[architecture.loss](outputs, batch.target) * valid.weight[index]).sum()
 
     n_blocks = valid.target.shape[0] // batch_size

@@ -1,0 +1,106 @@
+"""Plain linear models of a table: where a predictor starts, what gates may look at, which features to consider."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+PENALTIES = 10.0 ** np.arange(-2, 6)  # of a ridge, in units of the mean eigenvalue of the rows' products
+LOGITS_OF_A_CLASS = 2.0  # what a ridge that tells +1 from -1 counts on the scale of a logit
+
+
+class Ridge(NamedTuple):
+    """A ridge regression, and its scores of the rows it was fitted on, each without that row."""
+
+    weights: np.ndarray  # (n_inputs, n_outputs)
+    intercept: np.ndarray  # (n_outputs,)
+    held_out: np.ndarray  # (n, n_outputs)
+
+
+def fit_ridge(inputs: np.ndarray | sp.csr_array, outputs: np.ndarray, weight: np.ndarray) -> Ridge:
+    """Ridge regression in the space of the rows, with the penalty of the least leave-one-out error.
+
+    Parameters
+    ----------
+    inputs
+        Shape ``(n, n_inputs)``, dense or CSR.
+    outputs
+        Shape ``(n, n_outputs)``.
+    weight
+        Shape ``(n,)``. Leaving out a row of weight 2 leaves out both its copies.
+
+    Notes
+    -----
+    With ``H`` the map from outputs to fitted values, a row's error without that row is its error divided by
+    ``1 - H_ii``: every row is held out at the price of one fit.
+
+    """
+    shares = weight / weight.sum()
+    roots = np.sqrt(shares * len(shares))[:, None]
+    mean = shares @ outputs
+    targets = roots * (outputs - mean)
+    strengths, vectors = np.linalg.eigh(_products(inputs, shares) * roots * roots.T)
+    strengths = np.maximum(strengths, 0.0)
+    turned = vectors.T @ targets
+    best_error, best_penalty, held_out = np.inf, 0.0, outputs
+    for penalty in PENALTIES * max(strengths.mean(), np.finfo(float).tiny):
+        kept = strengths / (strengths + penalty)
+        leverage = (vectors**2) @ kept + shares
+        errors = (targets - vectors @ (kept[:, None] * turned)) / np.maximum(1 - leverage, 1e-9)[:, None]
+        if (errors**2).sum() < best_error:
+            best_error, best_penalty, held_out = (errors**2).sum(), penalty, outputs - errors / roots
+    coefficients = roots * (vectors @ (turned / (strengths + best_penalty)[:, None]))
+    # Rows are centred implicitly: what the coefficients add up to is taken away in the direction of the center.
+    weights = inputs.T @ coefficients - np.outer(shares @ inputs, coefficients.sum(axis=0))
+    return Ridge(weights, mean - (shares @ inputs) @ weights, held_out)
+
+
+def _products(inputs: np.ndarray | sp.csr_array, shares: np.ndarray) -> np.ndarray:
+    """Inner products of all rows about their weighted mean."""
+    products = inputs @ inputs.T
+    products = products.toarray() if sp.issparse(products) else products
+    towards = products @ shares
+    return products - towards[:, None] - towards[None, :] + shares @ towards
+
+
+def code_classes(codes: np.ndarray, n_outputs: int) -> np.ndarray:
+    """Classes as outputs of +1 and -1: one output for two classes, else one a class."""
+    classes = np.arange(n_outputs) if n_outputs > 1 else np.array([1])
+    return np.where(codes[:, None] == classes, 1.0, -1.0)
+
+
+def naive_bayes_weights(
+    inputs: np.ndarray | sp.csr_array, scale: np.ndarray, codes: np.ndarray, weight: np.ndarray, n_outputs: int
+) -> np.ndarray:
+    """Log-ratios of a multinomial naive Bayes model for scaled counts, shape ``(n_inputs, n_outputs)``.
+
+    Parameters
+    ----------
+    inputs, scale
+        Counts divided by a scale for each input; none is negative.
+    codes, weight
+        Class and weight of each row.
+    n_outputs
+        One for two classes, else one a class.
+
+    """
+    counts = [scale * ((weight * (codes == code)) @ inputs) for code in range(max(n_outputs, 2))]
+    stored = max(weight @ np.asarray((inputs != 0).sum(axis=1)).ravel(), np.finfo(float).tiny)
+    totals = np.array(counts) + np.sum(counts) / stored  # smoothed by one average entry
+    logs = np.log(totals / totals.sum(axis=1, keepdims=True))
+    ratios = (logs - logs.mean(axis=0)).T
+    return scale[:, None] * (ratios if n_outputs > 1 else ratios[:, 1:] - ratios[:, :1])
+
+
+def separation(inputs: np.ndarray, target: np.ndarray, weight: np.ndarray, *, is_class: bool) -> np.ndarray:
+    """The part of each input's variance that the target explains: between classes, or along a line."""
+    shares = weight / weight.sum()
+    mean = shares @ inputs
+    spread = shares @ (inputs - mean) ** 2
+    if is_class:
+        groups = [shares * (target == code) for code in np.unique(target)]
+        explained = sum((group @ inputs - group.sum() * mean) ** 2 / group.sum() for group in groups)
+    else:
+        centred = target - shares @ target
+        explained = ((shares * centred) @ (inputs - mean)) ** 2 / max(shares @ centred**2, np.finfo(float).tiny)
+    return explained / np.maximum(spread, np.finfo(float).tiny)

@@ -1,0 +1,205 @@
+"""What is found out about a table before a network is trained on it: features, directions, a linear start."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from lspin.anchors import (
+    LOGITS_OF_A_CLASS,
+    Ridge,
+    code_classes,
+    fit_ridge,
+    naive_bayes_weights,
+    separation,
+)
+from lspin.recipes import MOST_SOLVED, Recipe
+from lspin.tables import Encoding, Levels, Rows, columns_of_inputs, encode, gating_context, scale_sparse
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All that the fits of one table have in common."""
+
+    rows: Rows
+    levels: Levels
+    n_columns: int
+    features: np.ndarray  # positions of the columns that vary
+    loss: str
+    n_outputs: int
+    prediction_layers: tuple[int, ...]
+    affinity: str | None
+    affinity_matrix: np.ndarray | None  # (n, n), over the rows
+    stability: float
+    diversity: float
+    recipe: Recipe
+    weight_decay: float | None  # None: to be chosen
+    anchor: str | np.ndarray | None  # "ridge", "naive_bayes", or weights for the values of the table
+    max_epochs: int | None
+    batch_size: int
+    patience: float
+    n_valid: int = 0  # the most rows any of the fits is judged by
+
+    @property
+    def n_stored(self) -> int:
+        """Places for the entries of a sparse table."""
+        n_flags = 0 if self.rows.table.missing is None else self.rows.table.missing.nnz
+        return bucket_size(self.rows.table.values.nnz + n_flags)
+
+    def count_entries(self, batch_size: int) -> int | None:
+        """Places that the entries of any batch fit in; ``None`` for a dense table."""
+        values, missing = self.rows.table
+        if not sp.issparse(values):
+            return None
+        counts = np.diff(values.indptr) + (0 if missing is None else np.diff(missing.indptr))
+        return bucket_size(int(np.sort(counts)[-batch_size:].sum()))
+
+    def outputs_of(self, rows: Rows) -> np.ndarray:
+        """The target as a ridge regression takes it."""
+        if self.loss == "cross_entropy":
+            return code_classes(rows.target, self.n_outputs)
+        return rows.target[:, None]
+
+    @property
+    def output_scale(self) -> float:
+        """What the score of a ridge counts on the scale of the outputs."""
+        if self.loss != "cross_entropy":
+            return 1.0
+        return LOGITS_OF_A_CLASS * (1 if self.n_outputs > 1 else 2)
+
+
+class View(NamedTuple):
+    """What the gating network sees of a row instead of all its inputs: how far it lies in some directions."""
+
+    directions: np.ndarray  # (n_context, n_directions)
+    origin: np.ndarray  # (n_directions,)
+    training: np.ndarray  # (n, n_directions), of the training rows
+    n_padded: int  # directions a compiled program has room for
+
+
+class Anchor(NamedTuple):
+    """A linear model that the predictor starts from."""
+
+    weights: np.ndarray  # (n_inputs, n_outputs)
+    intercept: np.ndarray  # (n_outputs,)
+
+
+class Prepared(NamedTuple):
+    """What is known of the training rows before a network is trained on them."""
+
+    encoding: Encoding
+    features: np.ndarray  # those of the encoding that get a gate
+    inputs: np.ndarray  # and the inputs that belong to them
+    view: View | None
+    anchor: Anchor | None
+
+    def encoding_inputs(self, n_columns: int) -> np.ndarray:
+        """Places of the inputs among all that the columns of the table have."""
+        columns = columns_of_inputs(n_columns, self.encoding.levels)
+        return np.flatnonzero(np.isin(columns, self.encoding.features))[self.inputs]
+
+    @property
+    def owners(self) -> np.ndarray | None:
+        """Which of the gated features each of the inputs belongs to, where some have several."""
+        if self.encoding.shared_owners is None:
+            return None
+        return np.searchsorted(self.features, self.encoding.owners[self.inputs])
+
+
+def prepare(problem: Problem, rows: Rows, encoding: Encoding) -> Prepared:
+    """Screen the features, find what the gates look at and where the predictor starts."""
+    whole = Prepared(encoding, np.arange(encoding.n_features), np.arange(len(encoding.owners)), None, None)
+    if sp.issparse(rows.table.values):
+        return whole._replace(anchor=find_anchor(problem, rows, whole, scale_sparse(rows.table.values, encoding)))
+    has_span = len(rows.target) < min(encoding.n_context, MOST_SOLVED)
+    if not has_span and problem.anchor is None:
+        return whole
+    inputs, missing = encode(rows.table, encoding)
+    context = gating_context(inputs, missing, encoding)
+    prepared = whole
+    if problem.recipe.sees_scores:
+        features = screen(problem, rows, encoding, inputs)
+        chosen = np.flatnonzero(np.isin(encoding.owners, features))
+        ridge = fit_ridge(context, problem.outputs_of(rows), rows.weight)
+        prepared = Prepared(encoding, features, chosen, see_scores(ridge), None)
+    elif has_span:
+        prepared = whole._replace(view=see_span(context, len(problem.rows.target)))
+    return prepared._replace(anchor=find_anchor(problem, rows, prepared, inputs[:, prepared.inputs]))
+
+
+def find_anchor(
+    problem: Problem, rows: Rows, prepared: Prepared, inputs: np.ndarray | sp.csr_array
+) -> Anchor | None:
+    """The linear model that a predictor starts from, in units of its inputs."""
+    kind, scale = problem.anchor, prepared.encoding.scale[prepared.inputs]
+    if kind is None:
+        return None
+    if not isinstance(kind, str):
+        intercept = constant_outputs(rows, problem.loss, problem.n_outputs)
+        return Anchor(kind[prepared.encoding_inputs(problem.n_columns)] * scale[:, None], intercept)
+    if kind == "naive_bayes":
+        weights = naive_bayes_weights(inputs, scale, rows.target, rows.weight, problem.n_outputs)
+        return Anchor(weights, constant_outputs(rows, problem.loss, problem.n_outputs))
+    ridge = fit_ridge(inputs, problem.outputs_of(rows), rows.weight)
+    return Anchor(problem.output_scale * ridge.weights, problem.output_scale * ridge.intercept)
+
+
+def constant_outputs(rows: Rows, loss: str, n_outputs: int) -> np.ndarray:
+    """Outputs of the best prediction that is the same for all rows."""
+    if loss == "squared_error":
+        return np.array([np.average(rows.target, weights=rows.weight)])
+    frequencies = np.bincount(rows.target.astype(int), weights=rows.weight / rows.weight.sum())
+    logits = np.log(frequencies)
+    return logits if n_outputs > 1 else logits[1:] - logits[:1]
+
+
+def screen(problem: Problem, rows: Rows, encoding: Encoding, inputs: np.ndarray) -> np.ndarray:
+    """The features whose values tell most about the target, one by one; in the order of the table."""
+    n_screened = problem.recipe.n_screened
+    if n_screened is None or n_screened >= encoding.n_features:
+        return np.arange(encoding.n_features)
+    told = separation(inputs, rows.target, rows.weight, is_class=problem.loss == "cross_entropy")
+    best = np.zeros(encoding.n_features)
+    np.maximum.at(best, encoding.owners, told)
+    return np.sort(np.argsort(-best, kind="stable")[:n_screened])
+
+
+def see_scores(ridge: Ridge) -> View:
+    """The scores of a ridge: of a training row without that row, so that new rows look no different."""
+    center = ridge.held_out.mean(axis=0)
+    unit = max(float(ridge.held_out.std(axis=0).mean()), np.finfo(float).tiny)
+    return View(
+        directions=ridge.weights / unit,
+        origin=(center - ridge.intercept) / unit,
+        training=(ridge.held_out - center) / unit,
+        n_padded=ridge.weights.shape[1],
+    )
+
+
+def see_span(context: np.ndarray, n_most: int) -> View:
+    """All directions in which the rows differ, for a gating network that has more inputs than there are rows.
+
+    Notes
+    -----
+    Weights outside the span of the rows change nothing in training, so the first layer is trained in the
+    coordinates of that span and folded back afterwards: ``n x n`` work instead of ``n x n_context``.
+
+    """
+    strengths, vectors = np.linalg.eigh(context @ context.T)
+    used = strengths > 1e-10 * max(strengths[-1], 1e-300)
+    basis = context.T @ (vectors[:, used] / np.sqrt(strengths[used]))
+    # One common scale, at which a coordinate of the training rows is of size 1 on average.
+    basis *= np.sqrt(used.sum() * len(context) / strengths[used].sum())
+    return View(basis, np.zeros(basis.shape[1]), context @ basis, bucket_size(n_most))
+
+
+def look(view: View, context: np.ndarray) -> np.ndarray:
+    """New rows as a view shows them, shape ``(n, n_directions)``."""
+    return context @ view.directions - view.origin
+
+
+def bucket_size(n: int) -> int:
+    """The padded size for ``n`` rows: four sizes an octave, so that tables of similar size share a program."""
+    step = max(8, 2 ** max((n - 1).bit_length() - 1, 0) // 4)
+    return -(-n // step) * step
