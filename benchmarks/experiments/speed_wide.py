@@ -150,7 +150,7 @@ EXPERIMENT = Experiment(
         BASEHOCK,
     ),
     quick_methods=("dense", "sparse"),
-    quick_cases=(Case("drawn", n_train=40, n_columns=60),),
+    quick_cases=(Case("drawn", n_train=N_ROWS, n_columns=200),),
     report=report,
     measure=measure,
     applies=applies,

@@ -118,6 +118,12 @@ SPARSE = WIDE._replace(
     n_screened=None,
     sees_scores=False,
 )
+# A hidden layer needs foreign gates, and more noise than a naive Bayes start does.
+WIDE_NONLINEAR = WIDE._replace(
+    learning_rate=3e-3, exchange=0.5, decays=NONLINEAR.decays, anchoring=0.0,
+    start=WIDE.start._replace(prediction_spread=1.0),
+)  # fmt: skip
+SPARSE_NONLINEAR = WIDE_NONLINEAR._replace(n_screened=None, sees_scores=False)
 
 
 def is_wide(rows: Rows, n_inputs: int) -> bool:
@@ -137,10 +143,11 @@ def recipe_for(
     prediction_layers: tuple[int, ...], gating_layers: tuple[int, ...] | None, rows: Rows, n_inputs: int
 ) -> Recipe:
     """The recipe for a predictor, for hidden gating layers if the user names them, and for a table."""
+    if is_wide(rows, n_inputs):
+        sparse, dense = (SPARSE_NONLINEAR, WIDE_NONLINEAR) if prediction_layers else (SPARSE, WIDE)
+        return sparse if sp.issparse(rows.table.values) else dense
     if prediction_layers:
         return LINEAR_GATES if gating_layers == () else NONLINEAR
-    if is_wide(rows, n_inputs):
-        return SPARSE if sp.issparse(rows.table.values) else WIDE
     return LINEAR if len(rows.target) >= LINEAR_GATES_BELOW else LINEAR_SMALL
 
 
