@@ -21,7 +21,7 @@ LAYERS = [
         "datasets.synthetic",
         "datasets.originals",
     },
-    {"penalties", "audit", "datasets.real"},
+    {"penalties", "anchors", "audit", "datasets.real"},
     {"model", "datasets"},
     {"training", "inference", "recipes"},
     {"preparation", "persistence"},

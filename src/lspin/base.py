@@ -77,8 +77,9 @@ PARAMETERS = """\
         matrix is always taken so, and its gates come as a sparse matrix.
     anchor
         Coefficients that a linear predictor starts from and is drawn to: ``"ridge"``, ``"naive_bayes"`` (for
-        classes and counts), an array like ``coef_``, or ``None``. ``"auto"`` is naive Bayes where zeros are
-        absent and nothing is negative, a ridge for other tables of fewer rows than columns, and else none.
+        classes and counts), an array like ``coef_``, or ``None``. ``"auto"`` is, for a table of fewer rows than
+        columns or whose zeros are absent, a ridge or, for counts, the better of the two on held-out rows; else
+        none.
     weight_decay
         Decay of the weights, or ``"auto"``: none or a strong one (3), whichever does better on held-out rows.
     max_epochs
@@ -334,6 +335,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         self._learn_target(merged)
         rows = self._adjust(merged)
         layers = self._prediction_layers(rows, len(encoding.owners))
+        anchor = self._read_anchor(layers, rows, encoding)
         affinity, matrix = self._read_affinity(X, kept, rows.source, len(weights))
         problem = Problem(
             rows=rows,
@@ -347,8 +349,8 @@ class LSPINBase(TransformerMixin, BaseEstimator):
             affinity_matrix=matrix,
             stability=float(self.stability),
             diversity=float(self.diversity),
-            recipe=self._recipe(layers, rows, len(encoding.owners)),
-            anchor=self._read_anchor(layers, rows, len(columns_of_inputs(self.n_features_in_, levels)), encoding),
+            recipe=self._recipe(layers, anchor, rows, len(encoding.owners)),
+            anchor=anchor,
             weight_decay=None if self.weight_decay == "auto" else float(self.weight_decay),
             max_epochs=None if self.max_epochs is None else int(self.max_epochs),
             batch_size=int(self.batch_size),
@@ -367,14 +369,11 @@ class LSPINBase(TransformerMixin, BaseEstimator):
             return () if is_wide(rows, n_inputs) else (200, 200)
         return tuple(int(size) for size in self.hidden_layer_sizes)
 
-    def _read_anchor(
-        self, layers: tuple[int, ...], rows: Rows, n_inputs: int, encoding: Encoding
-    ) -> str | np.ndarray | None:
+    def _read_anchor(self, layers: tuple[int, ...], rows: Rows, encoding: Encoding) -> str | np.ndarray | None:
         """The anchor as asked for, or the one that suits the table."""
         if isinstance(self.anchor, str) and self.anchor == "auto":
-            return (
-                suitable_anchor(rows, self._loss) if not layers and is_wide(rows, len(encoding.owners)) else None
-            )
+            needs_one = not layers and is_wide(rows, len(encoding.owners))
+            return suitable_anchor(rows, self._loss, self._count_outputs()) if needs_one else None
         if self.anchor is None:
             return None
         if layers:
@@ -384,7 +383,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
                 self._refuse_naive_bayes(rows)
             return self.anchor
         weights = np.atleast_2d(np.asarray(self.anchor, np.float64))
-        expected = (self._count_outputs(), n_inputs)
+        expected = (self._count_outputs(), len(columns_of_inputs(self.n_features_in_, encoding.levels)))
         if weights.shape != expected:
             raise ValueError(f"anchor has the shape {weights.shape} where that of coef_ is needed, {expected}")
         if not np.isfinite(weights).all():
@@ -454,7 +453,9 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         rows = source if callable(self.affinity) else kept[source]
         return "matrix", matrix if callable(self.affinity) else matrix[np.ix_(rows, rows)]
 
-    def _recipe(self, layers: tuple[int, ...], rows: Rows, n_inputs: int) -> Recipe:
+    def _recipe(
+        self, layers: tuple[int, ...], anchor: str | np.ndarray | None, rows: Rows, n_inputs: int
+    ) -> Recipe:
         """The recipe for the predictor, with what the user set instead of its own."""
         sizes = self.gate_hidden_layer_sizes
         gating_layers = None if sizes is None else tuple(int(size) for size in sizes)
@@ -464,8 +465,8 @@ class LSPINBase(TransformerMixin, BaseEstimator):
             "learning_rate": self.learning_rate,
             "exchange": self.gate_exchange,
         }
-        recipe = recipe_for(layers, gating_layers, rows, n_inputs)
-        if self.anchor is None:
+        recipe = recipe_for(layers, gating_layers, anchor, rows, n_inputs)
+        if anchor is None and recipe.anchoring:
             recipe = recipe._replace(anchoring=0.0, decays=NONLINEAR.decays)
         return recipe._replace(**{name: value for name, value in chosen.items() if value is not None})
 

@@ -10,7 +10,7 @@ from lspin.inference import Member
 from lspin.model import Architecture, Networks, Start, Strengths, init_networks
 from lspin.networks import Layer
 from lspin.penalties import squared_distances
-from lspin.preparation import Anchor, Prepared, Problem, bucket_size, prepare
+from lspin.preparation import Anchor, Prepared, Problem, bucket_size, look, prepare, read_inputs
 from lspin.recipes import count_epochs
 from lspin.tables import (
     Encoding,
@@ -18,8 +18,6 @@ from lspin.tables import (
     encode,
     gating_context,
     learn_encoding,
-    scale_sparse,
-    sparse_context,
     take_rows,
     take_table,
 )
@@ -143,24 +141,21 @@ def place_rows(rows: Rows, prepared: Prepared, padded: int, problem: Problem, *,
     context: np.ndarray | StoredEntries | None = None
     shut = None
     if encoding.zero_is_absent:
-        inputs = scale_sparse(rows.table.values, encoding)
-        values = store_entries(inputs, padded, problem.n_stored)
-        if encoding.sees_missing:
-            context = store_entries(sparse_context(inputs, rows.table.missing, encoding), padded, problem.n_stored)
+        inputs, seen = read_inputs(rows, encoding)
+        values = store_entries(inputs[:, prepared.inputs], padded, problem.n_stored)
+        if prepared.view is None and encoding.sees_missing:
+            context = store_entries(seen, padded, problem.n_stored)
     else:
         inputs, missing = encode(rows.table, encoding)
+        seen = gating_context(inputs, missing, encoding)
         values = pad(inputs[:, prepared.inputs], padded)
-        if prepared.view is not None:
-            view = prepared.view
-            seen = (
-                view.training
-                if trains
-                else gating_context(inputs, missing, encoding) @ view.directions - view.origin
-            )
-            context = pad(seen, padded, view.n_padded)
         if encoding.sees_missing:
             flags = np.zeros((len(rows.target), encoding.n_features)) if missing is None else missing
             shut = pad(flags[:, prepared.features], padded)
+    if prepared.view is not None:
+        context = pad(
+            prepared.view.training if trains else look(prepared.view, seen), padded, prepared.view.n_padded
+        )
     affinity = problem.affinity_matrix if trains else None
     return TrainingRows(
         values=values,

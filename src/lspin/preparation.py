@@ -1,21 +1,33 @@
 """What is found out about a table before a network is trained on it: features, directions, a linear start."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from lspin.anchors import (
-    LOGITS_OF_A_CLASS,
     Ridge,
     code_classes,
     fit_ridge,
+    fit_sparse_ridge,
+    logits_per_score,
     naive_bayes_weights,
     separation,
 )
 from lspin.recipes import MOST_SOLVED, Recipe
-from lspin.tables import Encoding, Levels, Rows, columns_of_inputs, encode, gating_context, scale_sparse
+from lspin.tables import (
+    Encoding,
+    Levels,
+    Rows,
+    columns_of_inputs,
+    encode,
+    gating_context,
+    scale_sparse,
+    sparse_context,
+)
+
+Inputs = Any  # dense, or CSR where zeros are absent
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,7 @@ class Problem:
         """What the score of a ridge counts on the scale of the outputs."""
         if self.loss != "cross_entropy":
             return 1.0
-        return LOGITS_OF_A_CLASS * (1 if self.n_outputs > 1 else 2)
+        return logits_per_score(self.n_outputs)
 
 
 class View(NamedTuple):
@@ -110,27 +122,37 @@ class Prepared(NamedTuple):
 def prepare(problem: Problem, rows: Rows, encoding: Encoding) -> Prepared:
     """Screen the features, find what the gates look at and where the predictor starts."""
     whole = Prepared(encoding, np.arange(encoding.n_features), np.arange(len(encoding.owners)), None, None)
-    if sp.issparse(rows.table.values):
-        return whole._replace(anchor=find_anchor(problem, rows, whole, scale_sparse(rows.table.values, encoding)))
-    has_span = len(rows.target) < min(encoding.n_context, MOST_SOLVED)
-    if not has_span and problem.anchor is None:
+    has_span = len(rows.target) < min(encoding.n_context, MOST_SOLVED) and not encoding.zero_is_absent
+    sees_scores = problem.recipe.sees_scores
+    if not (has_span or sees_scores or problem.anchor is not None):
         return whole
-    inputs, missing = encode(rows.table, encoding)
-    context = gating_context(inputs, missing, encoding)
+    inputs, context = read_inputs(rows, encoding)
     prepared = whole
-    if problem.recipe.sees_scores:
+    if sees_scores:
         features = screen(problem, rows, encoding, inputs)
         chosen = np.flatnonzero(np.isin(encoding.owners, features))
-        ridge = fit_ridge(context, problem.outputs_of(rows), rows.weight)
+        ridge = solve_ridge(context, problem.outputs_of(rows), rows.weight)
         prepared = Prepared(encoding, features, chosen, see_scores(ridge), None)
     elif has_span:
         prepared = whole._replace(view=see_span(context, len(problem.rows.target)))
     return prepared._replace(anchor=find_anchor(problem, rows, prepared, inputs[:, prepared.inputs]))
 
 
-def find_anchor(
-    problem: Problem, rows: Rows, prepared: Prepared, inputs: np.ndarray | sp.csr_array
-) -> Anchor | None:
+def read_inputs(rows: Rows, encoding: Encoding) -> tuple[Inputs, Inputs]:
+    """The inputs, and what a gating network sees of them without a view."""
+    if encoding.zero_is_absent:
+        stored = scale_sparse(rows.table.values, encoding)
+        return stored, sparse_context(stored, rows.table.missing, encoding)
+    inputs, missing = encode(rows.table, encoding)
+    return inputs, gating_context(inputs, missing, encoding)
+
+
+def solve_ridge(inputs: Inputs, outputs: np.ndarray, weight: np.ndarray) -> Ridge:
+    """A ridge on inputs of about one size: dense ones are standardised already."""
+    return fit_sparse_ridge(inputs, outputs, weight) if sp.issparse(inputs) else fit_ridge(inputs, outputs, weight)
+
+
+def find_anchor(problem: Problem, rows: Rows, prepared: Prepared, inputs: Inputs) -> Anchor | None:
     """The linear model that a predictor starts from, in units of its inputs."""
     kind, scale = problem.anchor, prepared.encoding.scale[prepared.inputs]
     if kind is None:
@@ -141,7 +163,7 @@ def find_anchor(
     if kind == "naive_bayes":
         weights = naive_bayes_weights(inputs, scale, rows.target, rows.weight, problem.n_outputs)
         return Anchor(weights, constant_outputs(rows, problem.loss, problem.n_outputs))
-    ridge = fit_ridge(inputs, problem.outputs_of(rows), rows.weight)
+    ridge = solve_ridge(inputs, problem.outputs_of(rows), rows.weight)
     return Anchor(problem.output_scale * ridge.weights, problem.output_scale * ridge.intercept)
 
 
@@ -154,7 +176,7 @@ def constant_outputs(rows: Rows, loss: str, n_outputs: int) -> np.ndarray:
     return logits if n_outputs > 1 else logits[1:] - logits[:1]
 
 
-def screen(problem: Problem, rows: Rows, encoding: Encoding, inputs: np.ndarray) -> np.ndarray:
+def screen(problem: Problem, rows: Rows, encoding: Encoding, inputs: Inputs) -> np.ndarray:
     """The features whose values tell most about the target, one by one; in the order of the table."""
     n_screened = problem.recipe.n_screened
     if n_screened is None or n_screened >= encoding.n_features:
@@ -194,7 +216,7 @@ def see_span(context: np.ndarray, n_most: int) -> View:
     return View(basis, np.zeros(basis.shape[1]), context @ basis, bucket_size(n_most))
 
 
-def look(view: View, context: np.ndarray) -> np.ndarray:
+def look(view: View, context: Inputs) -> np.ndarray:
     """New rows as a view shows them, shape ``(n, n_directions)``."""
     return context @ view.directions - view.origin
 

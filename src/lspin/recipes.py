@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from lspin.anchors import naive_bayes_suits
 from lspin.model import Start
 from lspin.tables import Rows
 
@@ -131,21 +132,29 @@ def is_wide(rows: Rows, n_inputs: int) -> bool:
     return sp.issparse(rows.table.values) or len(rows.target) < min(n_inputs, MOST_SOLVED)
 
 
-def suitable_anchor(rows: Rows, loss: str) -> str | None:
+def suitable_anchor(rows: Rows, loss: str, n_outputs: int) -> str | None:
     """The linear model that is a good start for a wide table."""
-    values = rows.table.values
-    if sp.issparse(values) and loss == "cross_entropy" and (values.data >= 0).all():
+    values, is_small = rows.table.values, len(rows.target) < MOST_SOLVED
+    are_counts = sp.issparse(values) and loss == "cross_entropy" and (values.data >= 0).all()
+    if are_counts and (not is_small or naive_bayes_suits(values, rows.target, rows.weight, n_outputs)):
         return "naive_bayes"
-    return "ridge" if len(rows.target) < MOST_SOLVED else None
+    return "ridge" if is_small else None
 
 
 def recipe_for(
-    prediction_layers: tuple[int, ...], gating_layers: tuple[int, ...] | None, rows: Rows, n_inputs: int
+    prediction_layers: tuple[int, ...],
+    gating_layers: tuple[int, ...] | None,
+    anchor: str | np.ndarray | None,
+    rows: Rows,
+    n_inputs: int,
 ) -> Recipe:
     """The recipe for a predictor, for hidden gating layers if the user names them, and for a table."""
     if is_wide(rows, n_inputs):
-        sparse, dense = (SPARSE_NONLINEAR, WIDE_NONLINEAR) if prediction_layers else (SPARSE, WIDE)
-        return sparse if sp.issparse(rows.table.values) else dense
+        if prediction_layers:
+            return SPARSE_NONLINEAR if sp.issparse(rows.table.values) else WIDE_NONLINEAR
+        solved = len(rows.target) < MOST_SOLVED
+        counts = sp.issparse(rows.table.values) and (not solved or str(anchor) == "naive_bayes")
+        return SPARSE if counts else WIDE
     if prediction_layers:
         return LINEAR_GATES if gating_layers == () else NONLINEAR
     return LINEAR if len(rows.target) >= LINEAR_GATES_BELOW else LINEAR_SMALL
