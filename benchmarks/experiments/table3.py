@@ -115,6 +115,8 @@ def pick_on_test(frame: pd.DataFrame) -> pd.DataFrame:
             for seed, line in zip(runs["seed"], runs["tried"], strict=True)
             for trial in json.loads(line)
         )  # fmt: skip
+        if tried.empty:  # no fixed settings to pick from
+            continue
         means = tried.astype({"n_features": float}).groupby("setting")[["accuracy", "n_features"]].mean()
         most = getattr(load_method(method), "MOST_FEATURES", np.inf)
         few = means[~(means["n_features"] >= most)]

@@ -1,4 +1,7 @@
-"""LLSPIN with ten members: their mean probability; a feature counts as selected if any member selects it."""
+"""LLSPIN with ten members: their mean probability; a feature counts as selected if any member selects it.
+
+Its price is the estimator's own choice only: ten members at each of the fixed prices would take fifty fits more.
+"""
 
 from benchmarks.methods.lspin import fit_prices
 from benchmarks.wide import CAP, Search, Task
@@ -8,4 +11,4 @@ MOST_FEATURES = CAP
 
 def fit_wide(task: Task) -> Search:
     n_members = 10 if task.budget.epochs is None else 2
-    return fit_prices(task, hidden_layer_sizes=(), n_members=n_members)
+    return fit_prices(task, (), hidden_layer_sizes=(), n_members=n_members)

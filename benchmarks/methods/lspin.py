@@ -1,5 +1,6 @@
 """LSPIN: our nonlinear default, which chooses its sparsity on the validation rows by itself."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.protocol import Budget, CpuTimer, Fitted, Samples
@@ -40,7 +41,7 @@ def fit_wide(task: Task) -> Search:
     return fit_prices(task)
 
 
-def fit_prices(task: Task, **settings: Any) -> Search:
+def fit_prices(task: Task, prices: Sequence[float] = PRICES, **settings: Any) -> Search:
     """The estimator's own choice of the price, and a model at each of some fixed prices."""
     settings = {
         "hidden_layer_sizes": NONLINEAR,
@@ -53,7 +54,7 @@ def fit_prices(task: Task, **settings: Any) -> Search:
     model = chosen.model
     n_fits = max(1, len(model.path_) - 1) * model.n_starts_
     found = {"sparsity": float(model.sparsity_), "weight_decay": float(model.weight_decay_)}
-    trials = [fit_price(task, settings | {"sparsity": price}) for price in PRICES[: task.budget.fits]]
+    trials = [fit_price(task, settings | {"sparsity": price}) for price in prices[: task.budget.fits]]
     fixed = [trial._replace(settings={"sparsity": trial.settings["sparsity"]}) for trial in trials]
     return Search(Trial(found, model, chosen.seconds / n_fits), fixed, chosen.seconds, n_fits)
 
