@@ -95,7 +95,7 @@ PARAMETERS = """\
         best epoch of the last phase is kept. By default training runs to its end.
     n_restarts
         Initialisations tried for each sparsity where an ``eval_set`` is given; by default 2, and for
-        tables of fewer than 500 rows up to 8, or up to 64 with a linear predictor.
+        tables of fewer than 500 rows, but no fewer than columns, up to 8, or up to 64 with a linear predictor.
     n_members
         Models to train with other initialisations and average.
     bootstrap
@@ -360,8 +360,10 @@ class LSPINBase(TransformerMixin, BaseEstimator):
 
     def _count_restarts(self, problem: Problem) -> int:
         """As asked for; else more for a small table, where a start costs little and counts for much."""
-        most = 8 if problem.prediction_layers else 64
         n_rows = len(problem.rows.target)
+        most = 8 if problem.prediction_layers else 64
+        if is_wide(problem.rows, len(problem.features)):
+            most = 2  # what the gates look at leaves little to chance
         return max(2, min(most, 1000 // n_rows)) if self.n_restarts == "auto" else int(self.n_restarts)
 
     def _prediction_layers(self, rows: Rows, n_inputs: int) -> tuple[int, ...]:

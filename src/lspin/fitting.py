@@ -63,9 +63,11 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
     encoding = learn_encoding(rows, problem.levels, problem.n_columns, problem.features)
     # Every fit is padded to the size of the whole table, so that all folds and the last fit share a program.
     padded = bucket_size(len(problem.rows.target))
+    batch_size = min(problem.batch_size, padded)
     prepared = prepare(problem, rows, encoding)
     view, anchor = prepared.view, prepared.anchor
-    batch_size = min(problem.batch_size, padded)
+    valid = take_rows(rows, np.arange(0)) if task.valid is None else task.valid
+    room = measure_room([problem.rows, valid], prepared, batch_size) if encoding.zero_is_absent else None
     architecture = Architecture(
         n_features=len(prepared.features),
         n_inputs=len(prepared.inputs),
@@ -75,19 +77,18 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
         prediction_layers=problem.prediction_layers,
         loss=problem.loss,
         affinity=problem.affinity,
-        n_entries=problem.count_entries(batch_size),
+        n_entries=None if room is None else room.n_batch,
     )
     recipe = problem.recipe
     max_epochs = problem.max_epochs or count_epochs(recipe, max(n_rows // batch_size, 1))
-    valid = take_rows(rows, np.arange(0)) if task.valid is None else task.valid
     padded_valid = -(-bucket_size(max(problem.n_valid, 1)) // batch_size) * batch_size
     # Shrinkage picks the columns a hidden gating layer sees: linear gates and condensed rows have none to pick.
     shrinks = bool(recipe.gating_layers) and view is None
     rng = np.random.default_rng(task.seed)
     trained = training.train(
         start_networks(rng, architecture, recipe.start, anchor),
-        place_rows(rows, prepared, padded, problem, trains=True),
-        place_rows(valid, prepared, padded_valid, problem, trains=False),
+        place_rows(rows, prepared, padded, room, problem.affinity_matrix, trains=True),
+        place_rows(valid, prepared, padded_valid, room, None, trains=False),
         prepared.owners,
         None if anchor is None else anchor.weights.astype(np.float32),
         architecture=architecture,
@@ -132,7 +133,34 @@ def start_networks(
     return networks._replace(prediction=(layer,))
 
 
-def place_rows(rows: Rows, prepared: Prepared, padded: int, problem: Problem, *, trains: bool) -> "TrainingRows":
+class Room(NamedTuple):
+    """Places that a compiled program has for the entries of a sparse table."""
+
+    n_table: int
+    n_batch: int
+
+
+def measure_room(tables: list[Rows], prepared: Prepared, batch_size: int) -> Room:
+    """Room for the entries of the gated inputs and flags of any of the tables, and of any batch of theirs."""
+    kept = prepared.encoding.features[prepared.inputs]  # a sparse table has one input a column
+    most_table = most_batch = 0
+    for values, missing in (rows.table for rows in tables):
+        stored = values if len(kept) == values.shape[1] else values[:, kept]
+        counts = np.diff(stored.indptr) + (0 if missing is None else np.diff(missing.indptr))
+        most_table = max(most_table, int(counts.sum()))
+        most_batch = max(most_batch, int(np.sort(counts)[-batch_size:].sum()))
+    return Room(bucket_size(most_table), bucket_size(most_batch))
+
+
+def place_rows(
+    rows: Rows,
+    prepared: Prepared,
+    padded: int,
+    room: Room | None,
+    affinity: np.ndarray | None,
+    *,
+    trains: bool,
+) -> "TrainingRows":
     """Rows as training takes them: encoded, in single precision, padded to a bucket size."""
     from lspin.training import TrainingRows
 
@@ -140,11 +168,11 @@ def place_rows(rows: Rows, prepared: Prepared, padded: int, problem: Problem, *,
     values: np.ndarray | StoredEntries
     context: np.ndarray | StoredEntries | None = None
     shut = None
-    if encoding.zero_is_absent:
+    if room is not None:
         inputs, seen = read_inputs(rows, encoding)
-        values = store_entries(inputs[:, prepared.inputs], padded, problem.n_stored)
+        values = store_entries(inputs[:, prepared.inputs], padded, room.n_table)
         if prepared.view is None and encoding.sees_missing:
-            context = store_entries(seen, padded, problem.n_stored)
+            context = store_entries(seen, padded, room.n_table)
     else:
         inputs, missing = encode(rows.table, encoding)
         seen = gating_context(inputs, missing, encoding)
@@ -156,7 +184,6 @@ def place_rows(rows: Rows, prepared: Prepared, padded: int, problem: Problem, *,
         context = pad(
             prepared.view.training if trains else look(prepared.view, seen), padded, prepared.view.n_padded
         )
-    affinity = problem.affinity_matrix if trains else None
     return TrainingRows(
         values=values,
         context=context,

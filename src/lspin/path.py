@@ -60,7 +60,10 @@ class Choice(NamedTuple):
 
 def fallback_decay(problem: Problem) -> float:
     """The weight decay as asked for, or one for where it cannot be chosen."""
-    return FALLBACK_DECAY if problem.weight_decay is None else problem.weight_decay
+    if problem.weight_decay is not None:
+        return problem.weight_decay
+    decays = problem.recipe.decays
+    return FALLBACK_DECAY if len(decays) > 1 else decays[0]
 
 
 def null_loss(rows: Rows, loss: str) -> float:

@@ -53,20 +53,6 @@ class Problem:
     patience: float
     n_valid: int = 0  # the most rows any of the fits is judged by
 
-    @property
-    def n_stored(self) -> int:
-        """Places for the entries of a sparse table."""
-        n_flags = 0 if self.rows.table.missing is None else self.rows.table.missing.nnz
-        return bucket_size(self.rows.table.values.nnz + n_flags)
-
-    def count_entries(self, batch_size: int) -> int | None:
-        """Places that the entries of any batch fit in; ``None`` for a dense table."""
-        values, missing = self.rows.table
-        if not sp.issparse(values):
-            return None
-        counts = np.diff(values.indptr) + (0 if missing is None else np.diff(missing.indptr))
-        return bucket_size(int(np.sort(counts)[-batch_size:].sum()))
-
     def outputs_of(self, rows: Rows) -> np.ndarray:
         """The target as a ridge regression takes it."""
         if self.loss == "cross_entropy":
@@ -157,6 +143,7 @@ def find_anchor(problem: Problem, rows: Rows, prepared: Prepared, inputs: Inputs
     kind, scale = problem.anchor, prepared.encoding.scale[prepared.inputs]
     if kind is None:
         return None
+    scale = np.where(np.isfinite(scale), scale, 0.0)  # what does not vary here counts for nothing
     if not isinstance(kind, str):
         intercept = constant_outputs(rows, problem.loss, problem.n_outputs)
         return Anchor(kind[prepared.encoding_inputs(problem.n_columns)] * scale[:, None], intercept)
