@@ -23,7 +23,7 @@ from benchmarks.methods.lspin_official import RECIPES, Official
 from benchmarks.protocol import CpuTimer
 from benchmarks.runs import Case, Record, Run, describe, size_of
 from benchmarks.tables import tabulate, write_markdown
-from lspin import LSPINClassifier, model, preparation, recipes, training
+from lspin import LSPINClassifier, model, recipes, training
 
 METHODS = ("official", "plain", "dense", "sparse")
 N_ROWS, WIDTHS = 150, (500, 2000, 5000, 20_000, 50_000)
@@ -55,7 +55,6 @@ def plainly() -> Iterator[None]:
     plain = recipes.WIDE._replace(n_screened=None, sees_scores=False)
     with ExitStack() as changes:
         changes.enter_context(mock.patch.object(recipes, "WIDE", plain))
-        changes.enter_context(mock.patch.object(preparation, "see_span", return_value=None))
         changes.enter_context(mock.patch.object(model, "normal", library_normal))
         training.advance.clear_cache()
         yield

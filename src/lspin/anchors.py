@@ -1,5 +1,6 @@
 """Plain linear models of a table: where a predictor starts, what gates may look at, which features to consider."""
 
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,9 @@ N_FOLDS = 5
 LOGITS_OF_A_CLASS = 2.0  # what a ridge that tells +1 from -1 counts on the scale of a logit
 
 
+Blocks = Callable[[], Iterable[Any]]
+
+
 class Ridge(NamedTuple):
     """A ridge regression, and its scores of the rows it was fitted on, each without that row."""
 
@@ -20,13 +24,13 @@ class Ridge(NamedTuple):
     held_out: np.ndarray  # (n, n_outputs)
 
 
-def fit_ridge(inputs: np.ndarray | sp.csr_array, outputs: np.ndarray, weight: np.ndarray) -> Ridge:
+def fit_ridge(blocks: Blocks, outputs: np.ndarray, weight: np.ndarray) -> Ridge:
     """Ridge regression in the space of the rows, with the penalty of the least leave-one-out error.
 
     Parameters
     ----------
-    inputs
-        Shape ``(n, n_inputs)``, dense or CSR.
+    blocks
+        Gives the inputs, dense or CSR, some columns at a time; they are gone through twice.
     outputs
         Shape ``(n, n_outputs)``.
     weight
@@ -42,7 +46,7 @@ def fit_ridge(inputs: np.ndarray | sp.csr_array, outputs: np.ndarray, weight: np
     roots = np.sqrt(shares * len(shares))[:, None]
     mean = shares @ outputs
     targets = roots * (outputs - mean)
-    strengths, vectors = np.linalg.eigh(_products(inputs, shares) * roots * roots.T)
+    strengths, vectors = np.linalg.eigh(_products(blocks, shares) * roots * roots.T)
     strengths = np.maximum(strengths, 0.0)
     turned = vectors.T @ targets
     best_error, best_penalty, held_out = np.inf, 0.0, outputs
@@ -54,14 +58,23 @@ def fit_ridge(inputs: np.ndarray | sp.csr_array, outputs: np.ndarray, weight: np
             best_error, best_penalty, held_out = (errors**2).sum(), penalty, outputs - errors / roots
     coefficients = roots * (vectors @ (turned / (strengths + best_penalty)[:, None]))
     # Rows are centred implicitly: what the coefficients add up to is taken away in the direction of the center.
-    weights = inputs.T @ coefficients - np.outer(shares @ inputs, coefficients.sum(axis=0))
-    return Ridge(weights, mean - (shares @ inputs) @ weights, held_out)
+    centers, weights = zip(
+        *(
+            (shares @ block, block.T @ coefficients - np.outer(shares @ block, coefficients.sum(axis=0)))
+            for block in blocks()
+        ),
+        strict=True,
+    )
+    joined = np.concatenate(weights)
+    return Ridge(joined, mean - np.concatenate(centers) @ joined, held_out)
 
 
-def _products(inputs: np.ndarray | sp.csr_array, shares: np.ndarray) -> np.ndarray:
+def _products(blocks: Blocks, shares: np.ndarray) -> np.ndarray:
     """Inner products of all rows about their weighted mean."""
-    products = inputs @ inputs.T
-    products = products.toarray() if sp.issparse(products) else products
+    products = np.zeros((len(shares), len(shares)))
+    for block in blocks():
+        more = block @ block.T
+        products += more.toarray() if sp.issparse(more) else more
     towards = products @ shares
     return products - towards[:, None] - towards[None, :] + shares @ towards
 
@@ -70,7 +83,8 @@ def fit_sparse_ridge(inputs: sp.csr_array, outputs: np.ndarray, weight: np.ndarr
     """The same with every input brought to variance 1; its weights are for the inputs as they are."""
     spread = np.sqrt(variances(inputs, weight / weight.sum()))
     unit = 1 / np.where(spread > 0, spread, np.inf)
-    ridge = fit_ridge(sp.csr_array(inputs @ sp.diags_array(unit)), outputs, weight)
+    scaled = sp.csr_array(inputs @ sp.diags_array(unit))
+    ridge = fit_ridge(lambda: [scaled], outputs, weight)
     return ridge._replace(weights=unit[:, None] * ridge.weights)
 
 

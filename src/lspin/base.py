@@ -314,7 +314,9 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         check_consistent_length(X, y)
         weights = read_weights(sample_weight, X)
         kept = np.flatnonzero(weights)
-        X, y = _safe_indexing(X, kept), list_target(y)[kept]
+        if len(kept) < len(weights):
+            X = _safe_indexing(X, kept)
+        y = list_target(y)[kept]
         target = self._read_target(y)
         table, levels = read_table(X)
         if self.zero_is_absent:
@@ -410,7 +412,8 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         """The table with names and number of columns checked; arrays become arrays of floats."""
         if is_frame(X):
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
+        kinds = [np.float64, np.float32]  # others become the first
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=kinds, ensure_all_finite=False)
 
     def _read_eval_set(self, eval_set: tuple | None, levels: Levels, encoding: Encoding) -> Rows | None:
         if eval_set is None:

@@ -10,14 +10,15 @@ from lspin.inference import Member
 from lspin.model import Architecture, Networks, Start, Strengths, init_networks
 from lspin.networks import Layer
 from lspin.penalties import squared_distances
-from lspin.preparation import Anchor, Prepared, Problem, bucket_size, look, prepare, read_inputs
+from lspin.preparation import Anchor, Prepared, Problem, bucket_size, gated_inputs, look, prepare
 from lspin.recipes import count_epochs
 from lspin.tables import (
     Encoding,
     Rows,
+    context_blocks,
     encode,
-    gating_context,
     learn_encoding,
+    missing_flags,
     take_rows,
     take_table,
 )
@@ -71,7 +72,7 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
     architecture = Architecture(
         n_features=len(prepared.features),
         n_inputs=len(prepared.inputs),
-        n_context=encoding.n_context if view is None else view.n_padded,
+        n_context=encoding.n_context if view is None else view.directions.shape[1],
         n_outputs=problem.n_outputs,
         gating_layers=problem.recipe.gating_layers,
         prediction_layers=problem.prediction_layers,
@@ -164,26 +165,23 @@ def place_rows(
     """Rows as training takes them: encoded, in single precision, padded to a bucket size."""
     from lspin.training import TrainingRows
 
-    encoding = prepared.encoding
+    encoding, view = prepared.encoding, prepared.view
     values: np.ndarray | StoredEntries
     context: np.ndarray | StoredEntries | None = None
     shut = None
     if room is not None:
-        inputs, seen = read_inputs(rows, encoding)
-        values = store_entries(inputs[:, prepared.inputs], padded, room.n_table)
-        if prepared.view is None and encoding.sees_missing:
+        values = store_entries(gated_inputs(rows, prepared), padded, room.n_table)
+        if view is None and encoding.sees_missing:
+            (seen,) = context_blocks(rows.table, encoding)
             context = store_entries(seen, padded, room.n_table)
     else:
-        inputs, missing = encode(rows.table, encoding)
-        seen = gating_context(inputs, missing, encoding)
-        values = pad(inputs[:, prepared.inputs], padded)
+        values = pad(gated_inputs(rows, prepared), padded)
         if encoding.sees_missing:
-            flags = np.zeros((len(rows.target), encoding.n_features)) if missing is None else missing
+            flags = missing_flags(rows.table, encoding)
+            flags = np.zeros((len(rows.target), encoding.n_features)) if flags is None else flags
             shut = pad(flags[:, prepared.features], padded)
-    if prepared.view is not None:
-        context = pad(
-            prepared.view.training if trains else look(prepared.view, seen), padded, prepared.view.n_padded
-        )
+    if view is not None:
+        context = pad(view.training if trains else look(view, rows, encoding), padded)
     return TrainingRows(
         values=values,
         context=context,
@@ -231,8 +229,10 @@ def finish_networks(networks: Networks, prepared: Prepared) -> Networks:
     view = prepared.view
     if view is not None:
         first = gating[0]
-        weights = first.weights[: view.directions.shape[1]]
-        gating = (Layer(view.directions @ weights, first.bias - view.origin @ weights), *gating[1:])
+        gating = (
+            Layer(view.directions @ first.weights, first.bias - view.origin @ first.weights),
+            *gating[1:],
+        )
     if len(prepared.features) < prepared.encoding.n_features:
         return unscreen(Networks(gating, prediction, own), prepared)
     return Networks(gating, prediction, own)

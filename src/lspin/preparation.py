@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from lspin.anchors import (
     Ridge,
@@ -15,19 +14,16 @@ from lspin.anchors import (
     naive_bayes_weights,
     separation,
 )
-from lspin.recipes import MOST_SOLVED, Recipe
+from lspin.recipes import Recipe
 from lspin.tables import (
     Encoding,
     Levels,
     Rows,
     columns_of_inputs,
-    encode,
-    gating_context,
+    context_blocks,
+    encode_inputs,
     scale_sparse,
-    sparse_context,
 )
-
-Inputs = Any  # dense, or CSR where zeros are absent
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,6 @@ class View(NamedTuple):
     directions: np.ndarray  # (n_context, n_directions)
     origin: np.ndarray  # (n_directions,)
     training: np.ndarray  # (n, n_directions), of the training rows
-    n_padded: int  # directions a compiled program has room for
 
 
 class Anchor(NamedTuple):
@@ -107,38 +102,31 @@ class Prepared(NamedTuple):
 
 def prepare(problem: Problem, rows: Rows, encoding: Encoding) -> Prepared:
     """Screen the features, find what the gates look at and where the predictor starts."""
-    whole = Prepared(encoding, np.arange(encoding.n_features), np.arange(len(encoding.owners)), None, None)
-    has_span = len(rows.target) < min(encoding.n_context, MOST_SOLVED) and not encoding.zero_is_absent
-    sees_scores = problem.recipe.sees_scores
-    if not (has_span or sees_scores or problem.anchor is not None):
-        return whole
-    inputs, context = read_inputs(rows, encoding)
-    prepared = whole
-    if sees_scores:
-        features = screen(problem, rows, encoding, inputs)
+    prepared = Prepared(encoding, np.arange(encoding.n_features), np.arange(len(encoding.owners)), None, None)
+    if problem.recipe.sees_scores:
+        features = screen(problem, rows, encoding)
         chosen = np.flatnonzero(np.isin(encoding.owners, features))
-        ridge = solve_ridge(context, problem.outputs_of(rows), rows.weight)
-        prepared = Prepared(encoding, features, chosen, see_scores(ridge), None)
-    elif has_span:
-        prepared = whole._replace(view=see_span(context, len(problem.rows.target)))
-    return prepared._replace(anchor=find_anchor(problem, rows, prepared, inputs[:, prepared.inputs]))
+        prepared = Prepared(encoding, features, chosen, see_scores(solve_ridge(problem, rows, encoding)), None)
+    return prepared._replace(anchor=find_anchor(problem, rows, prepared))
 
 
-def read_inputs(rows: Rows, encoding: Encoding) -> tuple[Inputs, Inputs]:
-    """The inputs, and what a gating network sees of them without a view."""
+def solve_ridge(problem: Problem, rows: Rows, encoding: Encoding) -> Ridge:
+    """A ridge on all that the gating network may see."""
+    outputs = problem.outputs_of(rows)
     if encoding.zero_is_absent:
-        stored = scale_sparse(rows.table.values, encoding)
-        return stored, sparse_context(stored, rows.table.missing, encoding)
-    inputs, missing = encode(rows.table, encoding)
-    return inputs, gating_context(inputs, missing, encoding)
+        (context,) = context_blocks(rows.table, encoding)
+        return fit_sparse_ridge(context, outputs, rows.weight)
+    return fit_ridge(lambda: context_blocks(rows.table, encoding), outputs, rows.weight)
 
 
-def solve_ridge(inputs: Inputs, outputs: np.ndarray, weight: np.ndarray) -> Ridge:
-    """A ridge on inputs of about one size: dense ones are standardised already."""
-    return fit_sparse_ridge(inputs, outputs, weight) if sp.issparse(inputs) else fit_ridge(inputs, outputs, weight)
+def gated_inputs(rows: Rows, prepared: Prepared) -> Any:
+    """The inputs that have a gate, dense or CSR."""
+    if prepared.encoding.zero_is_absent:
+        return scale_sparse(rows.table.values, prepared.encoding)[:, prepared.inputs]
+    return encode_inputs(rows.table, prepared.encoding, prepared.inputs)
 
 
-def find_anchor(problem: Problem, rows: Rows, prepared: Prepared, inputs: Inputs) -> Anchor | None:
+def find_anchor(problem: Problem, rows: Rows, prepared: Prepared) -> Anchor | None:
     """The linear model that a predictor starts from, in units of its inputs."""
     kind, scale = problem.anchor, prepared.encoding.scale[prepared.inputs]
     if kind is None:
@@ -147,10 +135,15 @@ def find_anchor(problem: Problem, rows: Rows, prepared: Prepared, inputs: Inputs
     if not isinstance(kind, str):
         intercept = constant_outputs(rows, problem.loss, problem.n_outputs)
         return Anchor(kind[prepared.encoding_inputs(problem.n_columns)] * scale[:, None], intercept)
+    inputs = gated_inputs(rows, prepared)
     if kind == "naive_bayes":
         weights = naive_bayes_weights(inputs, scale, rows.target, rows.weight, problem.n_outputs)
         return Anchor(weights, constant_outputs(rows, problem.loss, problem.n_outputs))
-    ridge = solve_ridge(inputs, problem.outputs_of(rows), rows.weight)
+    outputs = problem.outputs_of(rows)
+    if prepared.encoding.zero_is_absent:
+        ridge = fit_sparse_ridge(inputs, outputs, rows.weight)
+    else:
+        ridge = fit_ridge(lambda: [inputs], outputs, rows.weight)
     return Anchor(problem.output_scale * ridge.weights, problem.output_scale * ridge.intercept)
 
 
@@ -163,14 +156,16 @@ def constant_outputs(rows: Rows, loss: str, n_outputs: int) -> np.ndarray:
     return logits if n_outputs > 1 else logits[1:] - logits[:1]
 
 
-def screen(problem: Problem, rows: Rows, encoding: Encoding, inputs: Inputs) -> np.ndarray:
+def screen(problem: Problem, rows: Rows, encoding: Encoding) -> np.ndarray:
     """The features whose values tell most about the target, one by one; in the order of the table."""
     n_screened = problem.recipe.n_screened
     if n_screened is None or n_screened >= encoding.n_features:
         return np.arange(encoding.n_features)
-    told = separation(inputs, rows.target, rows.weight, is_class=problem.loss == "cross_entropy")
+    is_class = problem.loss == "cross_entropy"
+    blocks = context_blocks(rows.table, encoding)
+    told = [separation(block, rows.target, rows.weight, is_class=is_class) for block in blocks]
     best = np.zeros(encoding.n_features)
-    np.maximum.at(best, encoding.owners, told)
+    np.maximum.at(best, encoding.owners, np.concatenate(told)[: len(encoding.owners)])
     return np.sort(np.argsort(-best, kind="stable")[:n_screened])
 
 
@@ -182,30 +177,16 @@ def see_scores(ridge: Ridge) -> View:
         directions=ridge.weights / unit,
         origin=(center - ridge.intercept) / unit,
         training=(ridge.held_out - center) / unit,
-        n_padded=ridge.weights.shape[1],
     )
 
 
-def see_span(context: np.ndarray, n_most: int) -> View:
-    """All directions in which the rows differ, for a gating network that has more inputs than there are rows.
-
-    Notes
-    -----
-    Weights outside the span of the rows change nothing in training, so the first layer is trained in the
-    coordinates of that span and folded back afterwards: ``n x n`` work instead of ``n x n_context``.
-
-    """
-    strengths, vectors = np.linalg.eigh(context @ context.T)
-    used = strengths > 1e-10 * max(strengths[-1], 1e-300)
-    basis = context.T @ (vectors[:, used] / np.sqrt(strengths[used]))
-    # One common scale, at which a coordinate of the training rows is of size 1 on average.
-    basis *= np.sqrt(used.sum() * len(context) / strengths[used].sum())
-    return View(basis, np.zeros(basis.shape[1]), context @ basis, bucket_size(n_most))
-
-
-def look(view: View, context: Inputs) -> np.ndarray:
+def look(view: View, rows: Rows, encoding: Encoding) -> np.ndarray:
     """New rows as a view shows them, shape ``(n, n_directions)``."""
-    return context @ view.directions - view.origin
+    seen, start = np.zeros((len(rows.target), view.directions.shape[1])), 0
+    for block in context_blocks(rows.table, encoding):
+        seen += block @ view.directions[start : start + block.shape[1]]
+        start += block.shape[1]
+    return seen - view.origin
 
 
 def bucket_size(n: int) -> int:

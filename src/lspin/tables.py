@@ -1,7 +1,7 @@
 """Tables as people have them become checked arrays of numbers: names, levels, missing values, scales, weights."""
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight
 Levels = dict[int, tuple[Hashable, ...]]
 
 SMALLEST = np.finfo(float).smallest_subnormal
+BLOCK_ENTRIES = 2**20  # numbers of a wide table that are in double precision at one time
 LARGEST_DEVIATION = 1e6  # standardised values are cut off here, so that no overflow follows
 
 
@@ -362,7 +363,10 @@ def merge_rows(table: Table, target: np.ndarray, weight: np.ndarray) -> Rows:
 
 
 def take_table(table: Table, rows: np.ndarray | slice) -> Table:
-    """Some rows of a table."""
+    """Some rows of a table; all of them in their order are the table itself, not a copy."""
+    n_rows = table.values.shape[0]
+    if isinstance(rows, np.ndarray) and len(rows) == n_rows and (rows == np.arange(n_rows)).all():
+        return table
     return Table(table.values[rows], None if table.missing is None else table.missing[rows])
 
 
@@ -388,7 +392,7 @@ def _hash_rows(table: Table) -> np.ndarray:
 
 
 def _bits(values: np.ndarray) -> np.ndarray:
-    return (np.ascontiguousarray(values) + 0.0).view(np.uint64)  # adding 0 makes -0 and 0 one number
+    return (np.ascontiguousarray(values, np.float64) + 0.0).view(np.uint64)  # adding 0 makes -0 and 0 one number
 
 
 def _mix(bits: np.ndarray) -> np.ndarray:
@@ -451,16 +455,44 @@ def learn_encoding(rows: Rows, levels: Levels, n_columns: int, features: np.ndar
 
 def encode(table: Table, encoding: Encoding) -> tuple[np.ndarray, np.ndarray | None]:
     """Standardised inputs and, where any value is missing, which ones: both only for the columns that vary."""
-    values, missing = table
-    if sp.issparse(values):
-        values, missing = values.toarray(), None if missing is None else missing.toarray()
-    if missing is not None:
-        missing = missing[:, encoding.features]
+    return encode_inputs(table, encoding, slice(None)), missing_flags(table, encoding)
+
+
+def encode_inputs(table: Table, encoding: Encoding, which: np.ndarray | slice) -> np.ndarray:
+    """Some of the standardised inputs in double precision, shape ``(n, n_chosen)``."""
+    column_of = columns_of_inputs(encoding.n_columns, encoding.levels)
+    places: Any = which
+    if encoding.n_features < encoding.n_columns:
+        places = np.flatnonzero(np.isin(column_of, encoding.features))[which]
+    values = table.values[:, places]
+    values = values.toarray() if sp.issparse(values) else values
     with np.errstate(over="ignore"):  # what is too large is cut off below
-        standard = (_keep_varying(values, encoding) - encoding.center) / encoding.scale
-    if missing is not None:
-        standard[missing[:, encoding.owners]] = 0.0
-    return np.clip(standard, -LARGEST_DEVIATION, LARGEST_DEVIATION, out=standard), missing
+        standard = (values - encoding.center[which]) / encoding.scale[which]
+    if table.missing is not None:
+        missing = table.missing[:, column_of[places]]
+        standard[missing.toarray() if sp.issparse(missing) else missing] = 0.0
+    return np.clip(standard, -LARGEST_DEVIATION, LARGEST_DEVIATION, out=standard)
+
+
+def missing_flags(table: Table, encoding: Encoding) -> np.ndarray | None:
+    """Which values are missing in the columns that vary, shape ``(n, n_features)``."""
+    if table.missing is None:
+        return None
+    missing = table.missing[:, encoding.features]
+    return missing.toarray() if sp.issparse(missing) else missing
+
+
+def context_blocks(table: Table, encoding: Encoding) -> Iterator[Any]:
+    """What a gating network may see, a block of columns at a time, so that no whole copy of it is ever made."""
+    if encoding.zero_is_absent:
+        yield sparse_context(scale_sparse(table.values, encoding), table.missing, encoding)
+        return
+    width = max(BLOCK_ENTRIES // max(table.values.shape[0], 1), 1)
+    for start in range(0, len(encoding.owners), width):
+        yield encode_inputs(table, encoding, np.arange(start, min(start + width, len(encoding.owners))))
+    if encoding.sees_missing:
+        flags = missing_flags(table, encoding)
+        yield np.zeros((table.values.shape[0], encoding.n_features)) if flags is None else flags.astype(np.float64)
 
 
 def scale_sparse(values: sp.csr_array, encoding: Encoding) -> sp.csr_array:
@@ -503,13 +535,25 @@ def _moments(rows: Rows, column_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     values, missing = rows.table
     if sp.issparse(values):
         return _sparse_moments(values, rows.weight)
+    width = max(BLOCK_ENTRIES // max(len(values), 1), 1)
+    blocks = [
+        _dense_moments(values[:, part], None if missing is None else missing[:, column_of[part]], rows.weight)
+        for part in (slice(start, start + width) for start in range(0, values.shape[1], width))
+    ]
+    center, scale = zip(*blocks, strict=True)
+    return np.concatenate(center), np.concatenate(scale)
+
+
+def _dense_moments(
+    values: np.ndarray, missing: np.ndarray | None, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     # Numbers near the largest float would overflow when squared.
-    largest = np.abs(values).max(axis=0)
+    largest = np.abs(values).max(axis=0).astype(np.float64)
     unit = np.where(largest > 0, largest, 1.0)
     scaled = values / unit
-    weight = rows.weight[:, None]
+    weight = weights[:, None]
     if missing is not None:
-        weight = np.where(missing[:, column_of], 0.0, weight)
+        weight = np.where(missing, 0.0, weight)
     total = np.broadcast_to(weight, scaled.shape).sum(axis=0)
     total = np.where(total > 0, total, 1.0)
     mean = (weight * scaled).sum(axis=0) / total
