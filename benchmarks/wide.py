@@ -40,11 +40,14 @@ def weigh_words(table: Table) -> sparse.csr_matrix:
     return normalize(sparse.csr_matrix(table.X, dtype=np.float64).log1p())
 
 
-def normalise_cells(table: Table) -> sparse.csr_matrix:
-    """Logarithms of counts, as if every cell had ten thousand molecules."""
+def normalise_cells(table: Table) -> np.ndarray:
+    """Logarithms of counts, as if every cell had ten thousand molecules.
+
+    Dense, though four of five are 0: where zeros have no gate, which genes are open tells the type of a cell, and
+    the values of another cell do as well (docs/method.md).
+    """
     assert table.library_size is not None
-    counts = sparse.csr_matrix(table.X, dtype=np.float64)
-    return sparse.csr_matrix(counts.multiply(1e4 / table.library_size[:, None])).log1p()
+    return np.log1p(np.asarray(table.X, np.float64) * (1e4 / table.library_size[:, None]))
 
 
 def take_logarithms(table: Table) -> np.ndarray:

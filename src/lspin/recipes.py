@@ -109,6 +109,7 @@ WIDE = Recipe(
     sees_scores=True,
 )
 SPARSE = WIDE._replace(
+    exchange=0.5,
     steps=200,
     fewest_steps=200,
     noise_scale=0.5,
