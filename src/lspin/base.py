@@ -65,12 +65,15 @@ PARAMETERS = """\
         ``"labels"`` (of one class), a function of two tables that returns a matrix, or the matrix itself.
     gate_exchange
         Share of the rows that see another row's gates in training, so that the predictor cannot read the
-        answer off the gates. By default one half for a nonlinear predictor and none for a linear one.
+        answer off the gates. By default one half for a nonlinear predictor and where zeros are absent, 0.15 for a
+        linear one on a table of fewer rows than columns, and else none.
     noise_scale
-        Standard deviation of the gates' noise at the start of training. By default 1, and 0.3 for a linear
-        predictor.
+        Standard deviation of the gates' noise at the start of training. By default 1 for a nonlinear predictor
+        and for tables of fewer rows than columns, 0.45 for a linear one (0.3 below 200 rows), and 0.5 where zeros
+        are absent.
     learning_rate
-        Of Adam, at the start of a cosine. By default 0.005, and 0.04 for a linear predictor.
+        Of Adam, at the start of a cosine. By default 0.005 for a nonlinear predictor, 0.04 for a linear one, and
+        0.01 or, for a nonlinear one, 0.003 for tables of fewer rows than columns or with absent zeros.
     zero_is_absent
         Whether a 0 in X is no value at all, as a word that a text does not have or a gene that is not
         expressed: it then has no gate and costs nothing, and columns are scaled but not centred. A sparse
@@ -84,7 +87,8 @@ PARAMETERS = """\
         Decay of the weights, or ``"auto"``: none or a strong one (3), whichever does better on held-out rows.
     max_epochs
         Passes over the rows. By default as many as take about 2,000 steps, 250 at the most for a nonlinear
-        predictor unless those are fewer than 600 steps.
+        predictor unless those are fewer than 600 steps; 400 steps for tables of fewer rows than columns, and 200
+        for a linear predictor where zeros are absent; 10 at the least.
     batch_size
         Rows of a step; smaller tables are taken whole.
     validation_fraction
