@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lspin import audit
+from lspin import LSPINClassifier, audit
 from lspin.audit import audit_leakage, draw_donors
+from lspin.metrics import summarise_gates
 
 N = 300
 
@@ -133,6 +134,17 @@ def test_frames_and_sparse_tables_are_read_as_arrays_are():
     assert audit_leakage(model, pd.DataFrame(X, columns=list("abcd")), y) == expected
     dense = Selector(lambda X: show_by_group(X.item().toarray()), lambda X: y, LABELS)
     assert audit_leakage(dense, sp.csr_array(X), y) == expected
+
+
+def test_a_model_of_absent_zeros_is_audited():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    counts = rng.poisson(np.where((y == 1)[:, None] & (np.arange(20) < 3), 2.0, 0.2)).astype(float)
+    model = LSPINClassifier(sparsity=0.005, max_epochs=30, random_state=0).fit(sp.csr_array(counts), y)
+    found = audit_leakage(model, sp.csr_array(counts), y)
+    assert found == audit_leakage(model, counts, y)
+    assert found.own > 0.8
+    assert summarise_gates(model.gates(sp.csr_array(counts))).union == model.selected(counts).any(axis=0).sum()
 
 
 def test_categories_and_missing_values_are_read():

@@ -117,11 +117,15 @@ def _word(scores: dict[str, float], gain: float, error: float, leaks: bool, name
 
 
 def _read_selection(estimator: Any, X: Any) -> np.ndarray:
-    chosen = estimator.selected(X) if hasattr(estimator, "selected") else np.asarray(estimator.gates(X)) > 0
-    selected = np.asarray(chosen, bool)
+    chosen = estimator.selected(X) if hasattr(estimator, "selected") else _dense(estimator.gates(X)) > 0
+    selected = _dense(chosen).astype(bool)
     if selected.shape != X.shape:
         raise ValueError(f"the model selects from a table of the shape {selected.shape}, but X has {X.shape}")
     return selected
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
 
 
 def _pose(y: np.ndarray, has_classes: bool, n_rows: int, random_state: int) -> _Task:
@@ -148,7 +152,7 @@ def _read_values(X: Any, selected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     table, levels = read_table(X if is_frame(X) or sp.issparse(X) else np.asarray(X, np.float64))
     column_of = columns_of_inputs(selected.shape[1], levels)
     kept = np.flatnonzero(np.isin(column_of, np.flatnonzero(selected.any(axis=0))))
-    shown = selected if table.missing is None else selected & ~table.missing
+    shown = selected if table.missing is None else selected & ~_dense(table.missing)
     numbers = sp.csr_array(table.values)[:, kept].toarray() if sp.issparse(table.values) else table.values[:, kept]
     return numbers, shown[:, column_of[kept]]
 
@@ -228,7 +232,7 @@ def _score_exchanged(
         groups = np.searchsorted(np.quantile(y, np.arange(1, N_BINS) / N_BINS), y)
     if len(np.unique(groups)) < 2:
         return None
-    gates = np.asarray(estimator.gates(X))
+    gates = _dense(estimator.gates(X))
     draws = [draw_donors(groups, task.rng, same=same) for _ in range(N_EXCHANGES)]
     return float(np.mean([score(y, estimator.predict_with_gates(X, gates[donors])) for donors in draws]))
 

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.metrics import confusion_matrix
@@ -355,7 +356,7 @@ def expected_calibration_error(
 
 
 def _read_matrix(values: Any, name: str) -> np.ndarray:
-    matrix = np.asarray(values, np.float64)
+    matrix = np.asarray(values.toarray() if sp.issparse(values) else values, np.float64)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(f"{name} must be a table with rows and columns; its shape is {matrix.shape}")
     if not np.isfinite(matrix).all():
