@@ -75,6 +75,8 @@ def conduct(
     records = read_finished(store, experiment.budget, experiment.methods)
     frame = merge_rows(folder / f"{experiment.name}.csv", [record["row"] for record in records])
     print(f"{len(runs) - len(failures)} of {len(runs)} runs are done: {folder / experiment.name}.csv")
+    place = {method: n for n, method in enumerate(experiment.methods)}
+    frame = frame.sort_values("method", key=lambda names: names.map(place).fillna(len(place)), kind="stable")
     results = Results(frame, records, folder)
     if records:
         experiment.report(results)
