@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import draw_lines, make_axes, new_figure, save_figure
-from benchmarks.methods.lspin_official import RECIPES, Official
+from benchmarks.methods.lspin_official import WIDE_RECIPES, Official
 from benchmarks.protocol import CpuTimer
 from benchmarks.runs import Case, Record, Run, describe, size_of
 from benchmarks.tables import tabulate, write_markdown
@@ -63,7 +63,9 @@ def plainly() -> Iterator[None]:
 
 def make(method: str, n_epochs: int | None, seed: int) -> Any:
     if method == "official":
-        return Official(RECIPES["basehock"], penalty=1.0, learning_rate=0.1, n_epochs=n_epochs or 1, seed=seed)
+        return Official(
+            WIDE_RECIPES["basehock"], penalty=1.0, learning_rate=0.1, n_epochs=n_epochs or 1, seed=seed
+        )
     return LSPINClassifier(
         (),
         sparsity=PRICE,
