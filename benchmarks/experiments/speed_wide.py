@@ -27,7 +27,7 @@ from lspin import LSPINClassifier, model, recipes, training
 
 METHODS = ("official", "plain", "dense", "sparse")
 N_ROWS, WIDTHS = 150, (500, 2000, 5000, 20_000, 50_000)
-N_COLUMNS, HEIGHTS = 5000, (379, 1500, 5000)
+N_COLUMNS, HEIGHTS = 5000, (379, 1500)
 BASEHOCK = Case("basehock", n_train=379, n_columns=4862)  # a table of that size
 STORED = 0.0139  # part of BASEHOCK's entries that is not 0
 PRICE = 0.005
