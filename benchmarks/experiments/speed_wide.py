@@ -121,7 +121,7 @@ def applies(method: str, case: Case) -> bool:
 
 
 def report(results: Results) -> None:
-    frame = results.frame
+    frame = results.frame.sort_values(["n_columns", "n_train"], kind="stable")
     tall = frame["n_columns"] == N_COLUMNS
     parts = {}
     for score, heading in (("epoch_cpu_ms", "CPU ms an epoch"), ("fitting_cpu_seconds", "CPU seconds a fit"),
