@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.experiment import Results
-from benchmarks.experiments.table3 import DATASETS, NAMES, caption_of, list_methods, recall
+from benchmarks.experiments.table3 import DATASETS, NAMES, caption_of, list_methods, recall, write_part
 from benchmarks.figures import make_axes, name_of, new_figure, save_figure, style_of
-from benchmarks.tables import NOTHING, format_spread, write_csv, write_markdown
+from benchmarks.tables import NOTHING, format_spread, write_markdown
 from benchmarks.wide import EDGES, MANY
 
 MANY_IN_PAPER = 8.6  # percent of PBMC's training rows
@@ -111,9 +111,7 @@ def draw(frame: pd.DataFrame, results: Results) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     results = recall(arguments)
-    frame = results.frame[results.frame["heavy_share"].notna()]
-    frame = frame[[column for column in COLUMNS if column in frame]]
-    write_csv(results.folder / "counts.csv", frame)
+    frame = write_part(results, "counts", "heavy_share", COLUMNS)
     parts = {
         "Percent of the test rows by number of features": tabulate_distribution(frame),
         "Who uses many": tabulate_heavy(frame),

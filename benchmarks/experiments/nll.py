@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.experiment import Results
-from benchmarks.experiments.table3 import DATASETS, NAMES, caption_of, list_methods, recall
-from benchmarks.figures import draw_dots, make_axes, new_figure, save_figure
-from benchmarks.tables import tabulate, write_csv, write_markdown
+from benchmarks.experiments.table3 import DATASETS, NAMES, caption_of, make_grid, recall, write_part
+from benchmarks.figures import draw_dots, save_figure
+from benchmarks.tables import tabulate, write_markdown
 
 # What the paper prints for LLSPIN and for a network of all features, in the order of DATASETS.
 PAPER = {
@@ -40,10 +40,7 @@ def report(frame: pd.DataFrame, results: Results) -> None:
 
 
 def draw(frame: pd.DataFrame, results: Results) -> None:
-    methods = list_methods(frame)
-    datasets = [dataset for dataset in DATASETS if dataset in set(frame["dataset"])]
-    figure = new_figure(1.6 + 2.3 * len(datasets), 1.4 + 0.42 * len(methods))
-    grid = make_axes(figure, 2, len(datasets), sharey=True)
+    figure, grid, methods, datasets = make_grid(frame)
     for column, dataset in enumerate(datasets):
         runs, place = frame[frame["dataset"] == dataset], DATASETS.index(dataset)
         printed = {method: PAPER[method][place] for method in methods if method in PAPER}
@@ -60,9 +57,7 @@ def draw(frame: pd.DataFrame, results: Results) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     results = recall(arguments)
-    frame = results.frame[results.frame["nll"].notna()]
-    frame = frame[[column for column in COLUMNS if column in frame]]
-    write_csv(results.folder / "nll.csv", frame)
+    frame = write_part(results, "nll", "nll", COLUMNS)
     report(frame, results)
     draw(frame, results)
 

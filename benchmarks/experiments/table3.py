@@ -5,15 +5,17 @@ picks settings by their test accuracy; what that gives is a table of its own.
 """
 
 import json
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from benchmarks.experiment import Experiment, Results, conduct, read_arguments
 from benchmarks.figures import draw_dots, make_axes, new_figure, save_figure
 from benchmarks.protocol import load_method
 from benchmarks.runs import Case
-from benchmarks.tables import NOTHING, RESULTS, format_spread, write_markdown
+from benchmarks.tables import NOTHING, RESULTS, format_spread, write_csv, write_markdown
 from benchmarks.wide import SOURCES, has_split, measure_wide, suits_table
 
 METHODS = (
@@ -193,13 +195,27 @@ def report(results: Results) -> None:
     draw(results)
 
 
-def draw(results: Results) -> None:
-    """Accuracy above, number of features below, a column a table."""
-    frame = results.frame
+class Grid(NamedTuple):
+    """Two lines of axes, a column a table."""
+
+    figure: Figure
+    axes: np.ndarray  # (2, n_datasets)
+    methods: list[str]
+    datasets: list[str]
+
+
+def make_grid(frame: pd.DataFrame) -> Grid:
+    """Room for two scores of all methods on all tables that the frame holds."""
     methods = list_methods(frame)
     datasets = [dataset for dataset in DATASETS if dataset in set(frame["dataset"])]
     figure = new_figure(1.6 + 2.3 * len(datasets), 1.4 + 0.42 * len(methods))
-    grid = make_axes(figure, 2, len(datasets), sharey=True)
+    return Grid(figure, make_axes(figure, 2, len(datasets), sharey=True), methods, datasets)
+
+
+def draw(results: Results) -> None:
+    """Accuracy above, number of features below, a column a table."""
+    frame = results.frame
+    figure, grid, methods, datasets = make_grid(frame)
     for column, dataset in enumerate(datasets):
         runs, place = frame[frame["dataset"] == dataset], DATASETS.index(dataset)
         for line, (score, label) in enumerate(
@@ -215,6 +231,14 @@ def draw(results: Results) -> None:
     title = "Test rows, mean ± sd over splits; open diamond: the paper, which picks its settings on test rows"
     figure.suptitle(title, fontsize=9)
     save_figure(figure, results.folder / "table3.png")
+
+
+def write_part(results: Results, name: str, score: str, columns: list[str]) -> pd.DataFrame:
+    """Some columns of the runs that have a score, written to a CSV file of their own."""
+    frame = results.frame[results.frame[score].notna()]
+    frame = frame[[column for column in columns if column in frame]]
+    write_csv(results.folder / f"{name}.csv", frame)
+    return frame
 
 
 def recall(arguments: list[str] | None) -> Results:
