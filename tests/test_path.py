@@ -5,8 +5,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, log_loss, r2_score
 
 from lspin.path import (
+    Candidate,
+    Tried,
     constant_outputs,
     held_out_score,
+    is_right_more_often,
     next_prices,
     null_loss,
     split_rows,
@@ -94,3 +97,19 @@ def test_a_walk_ends_where_both_neighbours_cost_more(costs, data):
     place = int(best())
     assert all(costs[place] <= cost for cost in costs[max(place - 1, 0) : place + 2])
     assert set(next_prices(prices, done, best(), walks=False)) == set(prices) - done
+
+
+@pytest.mark.parametrize(
+    ("score", "n_judged", "loss", "expected"),
+    [
+        (0.65, 100, "cross_entropy", True),
+        (0.55, 100, "cross_entropy", False),  # within two standard errors of .05
+        (0.55, 10_000, "cross_entropy", True),
+        (0.65, 100, "squared_error", False),  # its score says what its loss says
+    ],
+)
+def test_a_constant_is_beaten_by_two_standard_errors_only(score, n_judged, loss, expected):
+    def scored(value):
+        return Tried(Candidate(0.1, 0.0, 1.0, value, 1.0, 1.0), [], 1.0)
+
+    assert is_right_more_often(scored(score), scored(0.5), n_judged, loss) == expected

@@ -127,10 +127,9 @@ def choose_price(
             break
     # Ties go to the sparser model.
     tried = sorted([closed, *tried], key=lambda t: -t.candidate.sparsity)
-    # A model that is too sure of itself can lose more than a constant and still be right more often.
-    better = [t for t in tried if t.candidate.validation_score > closed.candidate.validation_score]
-    considered = better or [t for t in tried if t.fits or not interrupted]
-    best = min(considered, key=lambda t: t.cost, default=closed)
+    n_judged = sum(len(split.valid.target) for split in splits)
+    beaten = interrupted or any(is_right_more_often(t, closed, n_judged, problem.loss) for t in tried)
+    best = min([t for t in tried if t.fits or not beaten], key=lambda t: t.cost, default=closed)
     return Choice(
         best.candidate.sparsity,
         best.candidate.weight_decay,
@@ -138,6 +137,18 @@ def choose_price(
         best.fits,
         interrupted,
     )
+
+
+def is_right_more_often(tried: Tried, closed: Tried, n_judged: int, loss: str) -> bool:
+    """Whether a classifier is right more often than a constant by two standard errors.
+
+    One that is too sure of itself can be so, and lose more than the constant for its few mistakes.
+    """
+    if loss != "cross_entropy":
+        return False
+    share = closed.candidate.validation_score
+    margin = 2 * np.sqrt(share * (1 - share) / n_judged)
+    return bool(tried.candidate.validation_score > share + margin)
 
 
 def _stages(
