@@ -15,7 +15,7 @@ LAYERS = [
         "losses",
         "tables",
         "entries",
-        "anchors",
+        "parameters",
         "progress",
         "metrics",
         "datasets.synthetic",

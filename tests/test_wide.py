@@ -100,10 +100,14 @@ def test_an_anchor_of_a_regressor_is_in_units_of_table_and_target(wide):
     np.testing.assert_allclose(model.coef_[kept], own[kept], rtol=1e-3, atol=1e-3 * np.abs(own).max())
 
 
-def test_an_anchor_serves_an_ordinary_table_too(table):
+def test_an_anchor_holds_the_predictor_of_an_ordinary_table_too(table):
     X, y = table
-    model = LSPINRegressor((), anchor="ridge", sparsity=0.01, max_epochs=50, random_state=0).fit(X, y)
-    assert model.score(X, y) > 0.3
+    own = np.array([0.0, 0.0, 0.0, 0.5, 0.0])  # far from the truth
+    free, held = (
+        LSPINRegressor((), anchor=anchor, sparsity=0.01, max_epochs=200, random_state=0).fit(X, y).coef_
+        for anchor in (None, own)
+    )
+    assert abs(held[3] - 0.5) < abs(free[3] - 0.5)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +129,21 @@ def test_naive_bayes_is_for_classes_and_counts(wide):
         LSPINClassifier((), anchor="naive_bayes", **QUICK).fit(np.where(np.arange(N_COLUMNS) == 4, -X, X), y)
     with pytest.raises(ValueError, match="needs classes"):
         LSPINRegressor((), anchor="naive_bayes", **QUICK).fit(X, X[:, 0])
+
+
+def test_a_category_among_many_columns_has_one_gate(wide):
+    X, y = wide
+    frame = pd.DataFrame(X[:, :80], columns=[f"gene {d}" for d in range(80)])
+    frame["sex"] = pd.Categorical(np.where(np.arange(N_ROWS) % 3, "f", "m"))
+    model = LSPINClassifier(**QUICK).fit(frame, y)
+    assert model.gates(frame).shape == (N_ROWS, 81)
+    assert model.score(frame, y) > 0.9
+
+
+def test_a_ridge_of_many_rows_is_refused():
+    X = np.random.default_rng(0).normal(size=(4100, 2))
+    with pytest.raises(ValueError, match="fewer than 4000 distinct rows, and this one has 4100"):
+        LSPINRegressor((), anchor="ridge", **QUICK).fit(X, X[:, 0])
 
 
 def test_absent_zeros_are_for_numbers():

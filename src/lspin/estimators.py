@@ -10,8 +10,9 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 
-from lspin.base import LSPINBase, fill_docstring
+from lspin.base import LSPINBase
 from lspin.losses import complete_scores
+from lspin.parameters import fill_docstring
 from lspin.persistence import read_model
 from lspin.tables import (
     SMALLEST,

@@ -7,16 +7,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from lspin.inference import Member
-from lspin.model import Architecture, Networks, Start, Strengths, init_networks
+from lspin.model import Architecture, Networks, Start, Strengths, init_networks, list_weights
 from lspin.networks import Layer
 from lspin.penalties import squared_distances
 from lspin.preparation import Anchor, Prepared, Problem, bucket_size, gated_inputs, look, prepare
 from lspin.recipes import count_epochs
 from lspin.tables import (
-    Encoding,
     Rows,
     context_blocks,
-    encode,
     learn_encoding,
     missing_flags,
     take_rows,
@@ -108,7 +106,7 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
             exchange=recipe.exchange,
             stability=problem.stability,
             diversity=problem.diversity,
-            bandwidth=median_distance(rows, encoding) if problem.affinity == "rbf" else 1.0,
+            bandwidth=median_distance(rows, prepared) if problem.affinity == "rbf" else 1.0,
             anchoring=recipe.anchoring,
             price_rise=recipe.price_rise,
         ),
@@ -212,9 +210,10 @@ def pad(array: np.ndarray, n_rows: int, n_columns: int | None = None) -> np.ndar
     return padded
 
 
-def median_distance(rows: Rows, encoding: Encoding, n_most: int = 500) -> float:
+def median_distance(rows: Rows, prepared: Prepared, n_most: int = 500) -> float:
     """Median distance of two rows, the usual bandwidth of an RBF affinity; taken over the first rows."""
-    inputs, _ = encode(take_table(rows.table, np.arange(min(n_most, len(rows.target)))), encoding)
+    inputs = gated_inputs(take_rows(rows, np.arange(min(n_most, len(rows.target)))), prepared)
+    inputs = inputs.toarray() if sp.issparse(inputs) else inputs
     distances = np.sqrt(squared_distances(inputs)[np.triu_indices(len(inputs), k=1)])
     return float(np.median(distances)) if len(distances) and np.median(distances) > 0 else 1.0
 
@@ -255,9 +254,7 @@ def unscreen(networks: Networks, prepared: Prepared) -> Networks:
 def refuse_divergence(trained: "Trained", learning_rate: float) -> None:
     """Raise an error if the loss or a weight stopped being a number."""
     lost = np.flatnonzero(~np.isfinite(trained.history[:, 0]))
-    networks = trained.networks
-    weights = [part for layers in (networks.gating, networks.prediction) for layer in layers for part in layer]
-    if len(lost) or not all(np.isfinite(part).all() for part in weights):
+    if len(lost) or not all(np.isfinite(part).all() for part in list_weights(trained.networks)):
         epoch = lost[0] + 1 if len(lost) else len(trained.history)
         raise FloatingPointError(
             f"the training loss stopped being finite in epoch {epoch}; try a smaller learning_rate "

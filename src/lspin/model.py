@@ -74,6 +74,12 @@ class Networks(NamedTuple):
     own: Array | None = None  # (n_features,), how the size of a feature's own value moves its gate
 
 
+def list_weights(networks: Networks) -> list[Array]:
+    """All arrays of a model, one after the other."""
+    layered = [part for layers in (networks.gating, networks.prediction) for layer in layers for part in layer]
+    return layered if networks.own is None else [*layered, networks.own]
+
+
 class Batch(NamedTuple):
     """Rows as the networks take them, padded to a fixed number."""
 
@@ -114,7 +120,8 @@ def init_networks(rng: np.random.Generator, architecture: Architecture, start: S
         prediction=init_layers(
             rng, (a.n_inputs, *a.prediction_layers, a.n_outputs), scale=start.prediction_spread
         ),
-        own=np.full(a.n_features, start.own, np.float32) if start.own else None,
+        # Levels of a category share a gate and have no one size.
+        own=np.full(a.n_features, start.own, np.float32) if start.own and a.n_inputs == a.n_features else None,
     )
 
 

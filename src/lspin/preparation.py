@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from lspin.anchors import (
+    Blocks,
     Ridge,
     code_classes,
     fit_ridge,
@@ -87,7 +89,7 @@ class Prepared(NamedTuple):
     view: View | None
     anchor: Anchor | None
 
-    def encoding_inputs(self, n_columns: int) -> np.ndarray:
+    def table_inputs(self, n_columns: int) -> np.ndarray:
         """Places of the inputs among all that the columns of the table have."""
         columns = columns_of_inputs(n_columns, self.encoding.levels)
         return np.flatnonzero(np.isin(columns, self.encoding.features))[self.inputs]
@@ -106,17 +108,18 @@ def prepare(problem: Problem, rows: Rows, encoding: Encoding) -> Prepared:
     if problem.recipe.sees_scores:
         features = screen(problem, rows, encoding)
         chosen = np.flatnonzero(np.isin(encoding.owners, features))
-        prepared = Prepared(encoding, features, chosen, see_scores(solve_ridge(problem, rows, encoding)), None)
+        ridge = solve_ridge(problem, rows, lambda: context_blocks(rows.table, encoding))
+        prepared = Prepared(encoding, features, chosen, see_scores(ridge), None)
     return prepared._replace(anchor=find_anchor(problem, rows, prepared))
 
 
-def solve_ridge(problem: Problem, rows: Rows, encoding: Encoding) -> Ridge:
-    """A ridge on all that the gating network may see."""
+def solve_ridge(problem: Problem, rows: Rows, blocks: Blocks) -> Ridge:
+    """A ridge on what the blocks hold; sparse ones, a single block, are brought to one variance."""
     outputs = problem.outputs_of(rows)
-    if encoding.zero_is_absent:
-        (context,) = context_blocks(rows.table, encoding)
-        return fit_sparse_ridge(context, outputs, rows.weight)
-    return fit_ridge(lambda: context_blocks(rows.table, encoding), outputs, rows.weight)
+    if sp.issparse(rows.table.values):
+        (inputs,) = blocks()
+        return fit_sparse_ridge(inputs, outputs, rows.weight)
+    return fit_ridge(blocks, outputs, rows.weight)
 
 
 def gated_inputs(rows: Rows, prepared: Prepared) -> Any:
@@ -134,16 +137,12 @@ def find_anchor(problem: Problem, rows: Rows, prepared: Prepared) -> Anchor | No
     scale = np.where(np.isfinite(scale), scale, 0.0)  # what does not vary here counts for nothing
     if not isinstance(kind, str):
         intercept = constant_outputs(rows, problem.loss, problem.n_outputs)
-        return Anchor(kind[prepared.encoding_inputs(problem.n_columns)] * scale[:, None], intercept)
+        return Anchor(kind[prepared.table_inputs(problem.n_columns)] * scale[:, None], intercept)
     inputs = gated_inputs(rows, prepared)
     if kind == "naive_bayes":
         weights = naive_bayes_weights(inputs, scale, rows.target, rows.weight, problem.n_outputs)
         return Anchor(weights, constant_outputs(rows, problem.loss, problem.n_outputs))
-    outputs = problem.outputs_of(rows)
-    if prepared.encoding.zero_is_absent:
-        ridge = fit_sparse_ridge(inputs, outputs, rows.weight)
-    else:
-        ridge = fit_ridge(lambda: [inputs], outputs, rows.weight)
+    ridge = solve_ridge(problem, rows, lambda: [inputs])
     return Anchor(problem.output_scale * ridge.weights, problem.output_scale * ridge.intercept)
 
 

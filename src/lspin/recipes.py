@@ -39,7 +39,7 @@ class Recipe(NamedTuple):
     most_features: float = np.inf  # of the median held-out row
     price_rise: float = 0.0
     anchoring: float = 0.0
-    n_screened: int | None = None  # features of a dense table that get a gate
+    n_screened: int | None = None  # features that get a gate; None: all
     sees_scores: bool = False  # whether gates look at the scores of a ridge instead of at the inputs
 
 
@@ -153,9 +153,9 @@ def recipe_for(
     if is_wide(rows, n_inputs):
         if prediction_layers:
             return SPARSE_NONLINEAR if sp.issparse(rows.table.values) else WIDE_NONLINEAR
-        solved = len(rows.target) < MOST_SOLVED
-        counts = sp.issparse(rows.table.values) and (not solved or str(anchor) == "naive_bayes")
-        return SPARSE if counts else WIDE
+        from_counts = isinstance(anchor, str) and anchor == "naive_bayes"
+        sees_entries = from_counts or len(rows.target) >= MOST_SOLVED
+        return SPARSE if sp.issparse(rows.table.values) and sees_entries else WIDE
     if prediction_layers:
         return LINEAR_GATES if gating_layers == () else NONLINEAR
     return LINEAR if len(rows.target) >= LINEAR_GATES_BELOW else LINEAR_SMALL
