@@ -21,7 +21,7 @@ LAYERS = [
         "datasets.synthetic",
         "datasets.originals",
     },
-    {"penalties", "anchors", "audit", "datasets.real"},
+    {"penalties", "anchors", "audit", "datasets.real", "shell", "targets"},
     {"model", "datasets"},
     {"training", "inference", "recipes"},
     {"preparation", "persistence"},

@@ -10,14 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_consistent_length,
     check_is_fitted,
-    validate_data,
 )
 
 from lspin.fitting import HISTORY
@@ -29,29 +28,22 @@ from lspin.path import Candidate
 from lspin.persistence import SavedModel, write_model
 from lspin.preparation import Problem
 from lspin.recipes import MOST_SOLVED, NONLINEAR, WIDE, Recipe, is_wide, recipe_for, suitable_anchor
+from lspin.shell import Given, TableEstimator
 from lspin.tables import (
     Encoding,
     Levels,
     Rows,
     Table,
     columns_of_inputs,
-    is_frame,
     learn_encoding,
-    list_target,
-    merge_rows,
     read_table,
     read_weights,
     store_sparsely,
 )
 
 
-class LSPINBase(TransformerMixin, BaseEstimator):
-    """All that classifier and regressor share.
-
-    They differ in how a target is read (``_read_target``, and ``_read_known_target`` once classes are known),
-    in what is learned of it (``_learn_target``), in how rows are adjusted to that (``_adjust``), in the loss,
-    and in how outputs become predictions (``_decide``).
-    """
+class LSPINBase(TransformerMixin, TableEstimator):
+    """All that classifier and regressor share."""
 
     _learned: ClassVar[dict[str, type]] = {
         "n_features_in_": int,
@@ -195,26 +187,8 @@ class LSPINBase(TransformerMixin, BaseEstimator):
 
     def _pose(self, X: Any, y: Any, sample_weight: Any, eval_set: tuple | None) -> tuple[Problem, Rows | None]:
         """The problem that a table poses, and the rows of the evaluation set."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X = self._check_table(X, reset=True)
-        check_consistent_length(X, y)
-        weights = read_weights(sample_weight, X)
-        kept = np.flatnonzero(weights)
-        if len(kept) < len(weights):
-            X = _safe_indexing(X, kept)
-        y = list_target(y)[kept]
-        target = self._read_target(y)
-        table, levels = read_table(X)
-        if self.zero_is_absent:
-            _refuse_levels(levels, getattr(self, "feature_names_in_", None))
-            table = store_sparsely(table)
-        merged = merge_rows(table, target, weights[kept])
-        if len(merged.target) < 2:
-            raise ValueError(
-                f"n_samples=1: the table has one distinct row of positive weight ({len(weights)} in all), and "
-                "at least two are needed"
-            )
+        given = self._take(X, y, sample_weight)
+        merged, levels = given.rows, given.levels
         encoding = learn_encoding(merged, levels, self.n_features_in_)
         if self.n_features is not None and self.n_features > encoding.n_features:
             raise ValueError(
@@ -225,7 +199,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
         rows = self._adjust(merged)
         layers = self._prediction_layers(rows, len(encoding.owners))
         anchor = self._read_anchor(layers, rows, encoding)
-        affinity, matrix = self._read_affinity(X, kept, rows.source, len(weights))
+        affinity, matrix = self._read_affinity(given)
         problem = Problem(
             rows=rows,
             levels=levels,
@@ -300,12 +274,11 @@ class LSPINBase(TransformerMixin, BaseEstimator):
                 f"anchor='naive_bayes' needs counts, but column {column} holds negative values; use 'ridge'"
             )
 
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
-        """The table with names and number of columns checked; arrays become arrays of floats."""
-        if is_frame(X):
-            return validate_data(self, X, reset=reset, skip_check_array=True)
-        kinds = [np.float64, np.float32]  # others become the first
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=kinds, ensure_all_finite=False)
+    def _store(self, table: Table, levels: Levels) -> Table:
+        if not self.zero_is_absent:
+            return table
+        _refuse_levels(levels, getattr(self, "feature_names_in_", None))
+        return store_sparsely(table)
 
     def _read_eval_set(self, eval_set: tuple | None, levels: Levels, encoding: Encoding) -> Rows | None:
         if eval_set is None:
@@ -321,9 +294,7 @@ class LSPINBase(TransformerMixin, BaseEstimator):
             table = store_sparsely(table)
         return self._adjust(Rows(table, self._read_known_target(y), weights, np.arange(len(weights))))
 
-    def _read_affinity(
-        self, X: Any, kept: np.ndarray, source: np.ndarray, n_given: int
-    ) -> tuple[str | None, np.ndarray | None]:
+    def _read_affinity(self, given: Given) -> tuple[str | None, np.ndarray | None]:
         """The kind of affinity and, where it is a function or a matrix, its values for the rows."""
         if self.stability == 0 and self.diversity == 0:
             return None, None
@@ -332,12 +303,12 @@ class LSPINBase(TransformerMixin, BaseEstimator):
                 raise ValueError("affinity='labels' needs classes; for a continuous target use 'rbf'")
             return self.affinity, None
         if callable(self.affinity):
-            chosen = _safe_indexing(X, source)
+            chosen = _safe_indexing(given.X, given.rows.source)
             matrix = np.asarray(self.affinity(chosen, chosen), np.float64)
-            expected = (len(source), len(source))
+            expected = (len(given.rows.source), len(given.rows.source))
         else:
             matrix = np.asarray(self.affinity, np.float64)
-            expected = (n_given, n_given)
+            expected = (given.n_rows, given.n_rows)
         if matrix.shape != expected:
             raise ValueError(f"affinity has the shape {matrix.shape} where {expected} is needed")
         wrong = np.argwhere(~np.isfinite(matrix) | (matrix < 0))
@@ -347,8 +318,10 @@ class LSPINBase(TransformerMixin, BaseEstimator):
                 f"affinity must be finite and not negative: it is {matrix[row, column]:g} in row {row}, "
                 f"column {column}"
             )
-        rows = source if callable(self.affinity) else kept[source]
-        return "matrix", matrix if callable(self.affinity) else matrix[np.ix_(rows, rows)]
+        if callable(self.affinity):
+            return "matrix", matrix
+        places = given.kept[given.rows.source]
+        return "matrix", matrix[np.ix_(places, places)]
 
     def _recipe(
         self, layers: tuple[int, ...], anchor: str | np.ndarray | None, rows: Rows, n_inputs: int
@@ -374,10 +347,6 @@ class LSPINBase(TransformerMixin, BaseEstimator):
     @property
     def _levels(self) -> Levels:
         return self.members_[0].encoding.levels
-
-    def _read(self, X: Any) -> Table:
-        check_is_fitted(self)
-        return read_table(self._check_table(X, reset=False), self._levels)[0]
 
     def _predict(self, X: Any) -> Prediction:
         table = self._read(X)
@@ -525,13 +494,6 @@ class LSPINBase(TransformerMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "members_")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        return tags
 
 
 def _refuse_levels(levels: Levels, names: np.ndarray | None) -> None:

@@ -5,26 +5,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import softmax
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.class_weight import compute_class_weight
 
 from lspin.base import LSPINBase
-from lspin.losses import complete_scores
 from lspin.parameters import fill_docstring
 from lspin.persistence import read_model
-from lspin.tables import (
-    SMALLEST,
-    Rows,
-    read_labels,
-    read_response,
-    refuse_constant,
-)
+from lspin.targets import ClassTarget, ResponseTarget
 
 
 @fill_docstring
-class LSPINClassifier(ClassifierMixin, LSPINBase):
+class LSPINClassifier(ClassTarget, LSPINBase):
     """Classifier that opens, for each sample, the gates of the few features its prediction rests on.
 
     {parameters}
@@ -46,7 +36,6 @@ class LSPINClassifier(ClassifierMixin, LSPINBase):
     >>> probabilities, reasons = model.predict_proba(patients), model.selected(patients)
     """
 
-    _loss = "cross_entropy"
     _learned: ClassVar[dict[str, type]] = {**LSPINBase._learned, "classes_": np.ndarray}
     _parameter_constraints: ClassVar[dict] = {
         **LSPINBase._parameter_constraints,
@@ -108,53 +97,6 @@ class LSPINClassifier(ClassifierMixin, LSPINBase):
         )
         self.class_weight = class_weight
 
-    def _read_target(self, y: Any) -> np.ndarray:
-        self.classes_, codes = read_labels(y)
-        return codes
-
-    def _read_known_target(self, y: Any) -> np.ndarray:
-        y = np.asarray(y)
-        unknown = sorted(set(y.tolist()) - set(self.classes_.tolist()), key=repr)
-        if unknown:
-            raise ValueError(f"eval_set holds the class {unknown[0]!r}, which the training rows do not")
-        return np.searchsorted(self.classes_, y)
-
-    def _learn_target(self, rows: Rows) -> None:
-        self._class_factors = np.ones(len(self.classes_))
-        if self.class_weight is not None:
-            self._class_factors = compute_class_weight(
-                self.class_weight,
-                classes=self.classes_,
-                y=self.classes_[rows.target],
-                sample_weight=rows.weight,
-            )
-            if not (np.isfinite(self._class_factors) & (self._class_factors >= 0)).all():
-                raise ValueError(f"class_weight must hold finite numbers of at least 0, got {self.class_weight}")
-            if not self._class_factors.any():
-                raise ValueError(f"class_weight={self.class_weight} leaves no class to learn from")
-
-    def _count_outputs(self) -> int:
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
-
-    def _adjust(self, rows: Rows) -> Rows:
-        return rows._replace(weight=rows.weight * self._class_factors[rows.target])
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores before the softmax: one a row for two classes, else one a row and class."""
-        outputs = self._predict(X).outputs
-        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class, in the order of ``classes_``."""
-        return softmax(complete_scores(self._predict(X).outputs), axis=1)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The likeliest class of each row."""
-        return self._decide(self._predict(X).outputs)
-
-    def _decide(self, outputs: np.ndarray) -> np.ndarray:
-        return self.classes_[complete_scores(outputs).argmax(axis=1)]
-
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of a linear predictor in units of the table; a row's own are these times its gates."""
@@ -167,7 +109,7 @@ class LSPINClassifier(ClassifierMixin, LSPINBase):
 
 
 @fill_docstring
-class LSPINRegressor(RegressorMixin, LSPINBase):
+class LSPINRegressor(ResponseTarget, LSPINBase):
     """Regressor that opens, for each sample, the gates of the few features its prediction rests on.
 
     {parameters}
@@ -186,39 +128,10 @@ class LSPINRegressor(RegressorMixin, LSPINBase):
     >>> predictions, reasons = model.predict(X), model.gates(X)
     """
 
-    _loss = "squared_error"
     _learned: ClassVar[dict[str, type]] = {**LSPINBase._learned, "target_mean_": float, "target_scale_": float}
-
-    def _read_target(self, y: Any) -> np.ndarray:
-        target = read_response(y)
-        refuse_constant(target)
-        return target
-
-    def _read_known_target(self, y: Any) -> np.ndarray:
-        return read_response(y)
-
-    def _learn_target(self, rows: Rows) -> None:
-        largest = np.abs(rows.target).max()  # squares of numbers near the largest float would overflow
-        mean = np.average(rows.target / largest, weights=rows.weight)
-        spread = np.sqrt(np.average((rows.target / largest - mean) ** 2, weights=rows.weight))
-        self.target_mean_ = float(mean * largest)
-        self.target_scale_ = float(max(spread * largest, SMALLEST))
-
-    def _count_outputs(self) -> int:
-        return 1
-
-    def _adjust(self, rows: Rows) -> Rows:
-        return rows._replace(target=(rows.target - self.target_mean_) / self.target_scale_)
 
     def _adjust_anchor(self, weights: np.ndarray) -> np.ndarray:
         return weights / self.target_scale_
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The expected response of each row."""
-        return self._decide(self._predict(X).outputs)
-
-    def _decide(self, outputs: np.ndarray) -> np.ndarray:
-        return self.target_mean_ + self.target_scale_ * outputs[:, 0]
 
     @property
     def coef_(self) -> np.ndarray:
