@@ -44,7 +44,7 @@ def predict_member(member: Member, table: Table, foreign: Any = None) -> Predict
     prediction = Prediction(
         np.zeros((n_rows, n_columns)), np.empty((n_rows, len(member.networks.prediction[-1].bias)))
     )
-    for block in _blocks(n_rows, table.values.shape[1]):
+    for block in row_blocks(n_rows, table.values.shape[1]):
         inputs, missing = encode(take_table(table, block), member.encoding)
         if foreign is None:
             context = gating_context(inputs, missing, member.encoding)
@@ -62,7 +62,7 @@ def _predict_sparse(member: Member, table: Table, foreign: Any) -> Prediction:
     n_rows, encoding = table.values.shape[0], member.encoding
     n_outputs = len(member.networks.prediction[-1].bias)
     outputs, gates = np.empty((n_rows, n_outputs)), []
-    for block in _blocks(n_rows, max(len(table.values.data) // max(n_rows, 1), 1)):
+    for block in row_blocks(n_rows, max(len(table.values.data) // max(n_rows, 1), 1)):
         values, missing = take_table(table, block)
         inputs = scale_sparse(values, encoding)
         entries = list_entries(inputs)
@@ -90,6 +90,7 @@ def count_open(gates: Any) -> np.ndarray:
     return np.asarray((gates > 0).sum(axis=1)).ravel()
 
 
-def _blocks(n_rows: int, n_inputs: int) -> Iterator[slice]:
+def row_blocks(n_rows: int, n_inputs: int) -> Iterator[slice]:
+    """Parts of a table that are small enough to stay in the processor's cache."""
     size = max(BLOCK_ENTRIES // max(n_inputs, 1), 16)
     return (slice(start, start + size) for start in range(0, n_rows, size))

@@ -65,6 +65,15 @@ class Problem:
         return logits_per_score(self.n_outputs)
 
 
+class Examples(NamedTuple):
+    """Rows as the rivals learn from them: all dense, without a path of prices."""
+
+    inputs: np.ndarray  # (n, n_inputs), standardised, 0 where missing
+    shut: np.ndarray | None  # (n, n_features), 1 where a value is missing
+    target: np.ndarray  # (n,)
+    weight: np.ndarray  # (n,), mean 1
+
+
 class View(NamedTuple):
     """What the gating network sees of a row instead of all its inputs: how far it lies in some directions."""
 

@@ -1,0 +1,6 @@
+"""The rivals: methods that LSPIN is compared with, as scikit-learn estimators with its vocabulary."""
+
+from lspin.baselines.net import NetClassifier, NetRegressor
+from lspin.baselines.stg import STGClassifier, STGRegressor
+
+__all__ = ["NetClassifier", "NetRegressor", "STGClassifier", "STGRegressor"]
