@@ -13,6 +13,7 @@ LAYERS = [
         "gates",
         "networks",
         "losses",
+        "hazards",
         "tables",
         "entries",
         "parameters",
