@@ -23,7 +23,7 @@ LAYERS = [
         "datasets.synthetic",
         "datasets.originals",
     },
-    {"penalties", "anchors", "audit", "datasets.real", "shell", "targets"},
+    {"penalties", "anchors", "audit", "datasets.real", "shell", "targets", "survival.curves"},
     {"model", "datasets"},
     {"training", "inference", "recipes", "survival"},
     {"preparation", "persistence"},
