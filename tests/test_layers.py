@@ -24,7 +24,7 @@ LAYERS = [
         "datasets.originals",
     },
     {"penalties", "anchors", "audit", "datasets.real", "shell", "targets", "survival.curves"},
-    {"model", "datasets"},
+    {"model", "datasets", "survival.scores"},
     {"training", "inference", "recipes", "survival"},
     {"preparation", "persistence"},
     {"fitting"},
