@@ -9,11 +9,11 @@ import lspin
 
 LAYERS = [
     {"noise"},
+    {"hazards"},
     {
         "gates",
         "networks",
         "losses",
-        "hazards",
         "tables",
         "entries",
         "parameters",
@@ -23,10 +23,10 @@ LAYERS = [
         "datasets.synthetic",
         "datasets.originals",
     },
-    {"penalties", "anchors", "audit", "datasets.real", "shell", "targets", "survival.curves"},
+    {"penalties", "anchors", "audit", "datasets.real", "shell", "survival.curves"},
     {"model", "datasets", "survival.scores"},
     {"training", "inference", "recipes", "survival"},
-    {"preparation", "persistence"},
+    {"preparation", "persistence", "targets"},
     {"fitting"},
     {"descent"},
     {"path"},

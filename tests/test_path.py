@@ -6,12 +6,13 @@ from sklearn.metrics import accuracy_score, log_loss, r2_score
 
 from lspin.path import (
     Candidate,
+    Split,
     Tried,
     constant_outputs,
     held_out_score,
+    highest_price,
     is_right_more_often,
     next_prices,
-    null_loss,
     split_rows,
     weighted_median,
 )
@@ -37,7 +38,7 @@ def test_null_loss_is_the_log_loss_of_the_class_frequencies(n_classes):
     codes, weight = RNG.integers(n_classes, size=40), RNG.uniform(1, 3, 40)
     shares = np.bincount(codes, weights=weight) / weight.sum()
     expected = log_loss(codes, np.tile(shares, (40, 1)), sample_weight=weight, labels=range(n_classes))
-    assert null_loss(make_rows(codes, weight), "cross_entropy") == pytest.approx(expected)
+    assert highest_price(make_rows(codes, weight), "cross_entropy") == pytest.approx(expected)
     outputs = constant_outputs(make_rows(codes, weight), "cross_entropy", 1 if n_classes == 2 else 3)
     assert len(outputs) == (1 if n_classes == 2 else 3)
 
@@ -45,18 +46,20 @@ def test_null_loss_is_the_log_loss_of_the_class_frequencies(n_classes):
 def test_null_loss_of_a_response_is_its_weighted_variance():
     y, weight = RNG.normal(size=40), RNG.uniform(1, 3, 40)
     expected = np.cov(y, aweights=weight, ddof=0)
-    assert null_loss(make_rows(y, weight), "squared_error") == pytest.approx(float(expected))
+    assert highest_price(make_rows(y, weight), "squared_error") == pytest.approx(float(expected))
 
 
 def test_held_out_scores_equal_scikit_learns():
     weight = RNG.uniform(1, 3, 30)
     scores, codes = RNG.normal(size=(30, 3)), RNG.integers(3, size=30)
     accuracy = accuracy_score(codes, scores.argmax(axis=1), sample_weight=weight)
-    assert held_out_score(scores, codes, weight, np.zeros(30), "cross_entropy") == pytest.approx(accuracy)
+    split = Split(np.arange(0), make_rows(codes, weight))
+    assert held_out_score([scores], [split], "cross_entropy") == pytest.approx(accuracy)
     y, outputs = RNG.normal(size=30), RNG.normal(size=(30, 1))
-    losses = (outputs[:, 0] - y) ** 2
     expected = r2_score(y, outputs[:, 0], sample_weight=weight)
-    assert held_out_score(outputs, y, weight, losses, "squared_error") == pytest.approx(expected)
+    halves = [Split(np.arange(0), make_rows(y[part], weight[part])) for part in (slice(12), slice(12, 30))]
+    parts = [outputs[:12], outputs[12:]]
+    assert held_out_score(parts, halves, "squared_error") == pytest.approx(expected)
 
 
 def test_a_small_table_is_held_out_row_by_row_exactly_once():

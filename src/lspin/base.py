@@ -128,7 +128,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
         self.__dict__.pop("members_", None)
         self._validate_params()
         self._check_together()
-        problem, valid = self._pose(X, y, sample_weight, eval_set)
+        given = self._take(X, y, sample_weight)
+        problem, valid = self._pose(given, eval_set)
         plan = Plan(
             sparsity=None if self.sparsity == "auto" else float(self.sparsity),
             n_features=self.n_features,
@@ -139,9 +140,11 @@ class LSPINBase(TransformerMixin, TableEstimator):
             n_jobs=self.n_jobs,
             shows_progress=bool(self.verbose),
         )
-        return self._keep(solve(problem, valid, plan, check_random_state(self.random_state)))
+        self._keep(solve(problem, valid, plan, check_random_state(self.random_state)))
+        self._complete(given.rows, predict_members(self.members_, given.rows.table).outputs)
+        return self
 
-    def _keep(self, solution: Solution) -> Self:
+    def _keep(self, solution: Solution) -> None:
         if not solution.fits:
             raise KeyboardInterrupt
         self.sparsity_ = solution.sparsity
@@ -153,7 +156,6 @@ class LSPINBase(TransformerMixin, TableEstimator):
         self.n_starts_ = solution.n_starts
         self.members_ = [fit.member for fit in solution.fits]
         self._warn(solution)
-        return self
 
     def _warn(self, solution: Solution) -> None:
         if solution.interrupted:
@@ -185,9 +187,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
         if self.bootstrap and self.n_members == 1:
             raise ValueError("bootstrap=True draws other rows for each member: it needs n_members > 1")
 
-    def _pose(self, X: Any, y: Any, sample_weight: Any, eval_set: tuple | None) -> tuple[Problem, Rows | None]:
+    def _pose(self, given: Given, eval_set: tuple | None) -> tuple[Problem, Rows | None]:
         """The problem that a table poses, and the rows of the evaluation set."""
-        given = self._take(X, y, sample_weight)
         merged, levels = given.rows, given.levels
         encoding = learn_encoding(merged, levels, self.n_features_in_)
         if self.n_features is not None and self.n_features > encoding.n_features:
@@ -286,7 +287,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
             raise ValueError("eval_set must be (X, y) or (X, y, sample_weight)")
         X, y, *rest = eval_set
-        X = self._check_table(X, reset=False)
+        X, y = self._check_table(X, reset=False), self._list_target(y, trains=False)
         check_consistent_length(X, y)
         weights = read_weights(rest[0] if rest else None, X)
         table, _ = read_table(X, levels)
@@ -335,7 +336,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
             "learning_rate": self.learning_rate,
             "exchange": self.gate_exchange,
         }
-        recipe = recipe_for(layers, gating_layers, anchor, rows, n_inputs)
+        recipe = recipe_for(layers, gating_layers, anchor, rows, n_inputs, self._loss)
         if (anchor is None) == (recipe.anchoring > 0):
             # What is drawn to an anchor does not decay to 0, and the other way round.
             other = WIDE if anchor is not None else NONLINEAR

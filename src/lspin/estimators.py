@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 from lspin.base import LSPINBase
 from lspin.parameters import fill_docstring
 from lspin.persistence import read_model
-from lspin.targets import ClassTarget, ResponseTarget
+from lspin.targets import ClassTarget, ResponseTarget, SurvivalTarget
 
 
 @fill_docstring
@@ -145,7 +145,110 @@ class LSPINRegressor(ResponseTarget, LSPINBase):
         return float(self.target_mean_ + self.target_scale_ * bias)
 
 
-ESTIMATORS: dict[str, type[LSPINBase]] = {kind.__name__: kind for kind in (LSPINClassifier, LSPINRegressor)}
+@fill_docstring
+class LSPINCox(SurvivalTarget, LSPINBase):
+    """Survival model that opens, for each sample, the gates of the few features its risk rests on.
+
+    {parameters}
+    ties
+        How events at one time are counted: ``"efron"`` or ``"breslow"``.
+    {more}
+    unique_times_, cumulative_baseline_hazard_
+        Times of the training rows, and the cumulative hazard of a row of risk 0 at these, by Breslow.
+    coef_, center_, intercept_
+        Of a linear predictor: a row's risk is ``intercept_ + (gates(X) * (X - center_)) @ coef_``.
+
+    Notes
+    -----
+    The likelihood compares a row that has its event with all that are still followed then. A table of up to
+    ``batch_size`` rows is taken whole, and the likelihood is exact. In batches, a row is compared with those of
+    its batch: where a log-hazard is the true one, it is best for batches too, but events count differently and
+    steps are noisier, the more the smaller the batch; ``docs/method.md`` has figures.
+
+    Examples
+    --------
+    >>> from lspin import LSPINCox
+    >>> from lspin.datasets import load_table
+    >>> cohort = load_table("metabric")
+    >>> model = LSPINCox(random_state=0).fit(cohort.X, cohort.y)
+    >>> risks, reasons = model.predict(cohort.X), model.selected(cohort.X)
+    """
+
+    _learned: ClassVar[dict[str, type]] = {**LSPINBase._learned, **SurvivalTarget._survival_learned}
+    _parameter_constraints: ClassVar[dict] = {
+        **LSPINBase._parameter_constraints,
+        "ties": [StrOptions({"efron", "breslow"})],
+    }
+
+    def __init__(
+        self,
+        hidden_layer_sizes: tuple[int, ...] | str = "auto",
+        *,
+        gate_hidden_layer_sizes: tuple[int, ...] | None = None,
+        sparsity: float | str = "auto",
+        n_features: int | None = None,
+        stability: float = 0.0,
+        diversity: float = 0.0,
+        affinity: str | Callable | np.ndarray = "rbf",
+        gate_exchange: float | None = None,
+        noise_scale: float | None = None,
+        learning_rate: float | None = None,
+        zero_is_absent: bool = False,
+        anchor: str | np.ndarray | None = "auto",
+        weight_decay: float | str = "auto",
+        max_epochs: int | None = None,
+        batch_size: int = 512,
+        validation_fraction: float = 0.2,
+        patience: int | None = None,
+        n_restarts: int | str = "auto",
+        n_members: int = 1,
+        bootstrap: bool = False,
+        ties: str = "efron",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            hidden_layer_sizes,
+            gate_hidden_layer_sizes=gate_hidden_layer_sizes,
+            sparsity=sparsity,
+            n_features=n_features,
+            stability=stability,
+            diversity=diversity,
+            affinity=affinity,
+            gate_exchange=gate_exchange,
+            noise_scale=noise_scale,
+            learning_rate=learning_rate,
+            zero_is_absent=zero_is_absent,
+            anchor=anchor,
+            weight_decay=weight_decay,
+            max_epochs=max_epochs,
+            batch_size=batch_size,
+            validation_fraction=validation_fraction,
+            patience=patience,
+            n_restarts=n_restarts,
+            n_members=n_members,
+            bootstrap=bootstrap,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.ties = ties
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Log hazard ratios of a linear predictor in units of the table; a row's own are these times its gates."""
+        return self._coefficients[0]
+
+    @property
+    def intercept_(self) -> float:
+        """Risk of a row whose gates are all shut."""
+        return float(self._linear_member.networks.prediction[0].bias[0])
+
+
+ESTIMATORS: dict[str, type[LSPINBase]] = {
+    kind.__name__: kind for kind in (LSPINClassifier, LSPINRegressor, LSPINCox)
+}
 
 
 def load(path: str | Path) -> Any:

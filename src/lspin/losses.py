@@ -1,5 +1,6 @@
-"""What a prediction costs, row by row: squared error and cross-entropy."""
+"""What predictions cost: squared error and cross-entropy row by row, the Cox likelihood over rows together."""
 
+from lspin.hazards import cox_loss, find_risk_sets
 from lspin.noise import Array
 
 
@@ -35,4 +36,35 @@ def complete_scores(outputs: Array) -> Array:
     return xp.concat([xp.zeros_like(outputs), outputs], axis=1)
 
 
+def partial_likelihood(outputs: Array, target: Array, weight: Array, *, ties: str) -> Array:
+    """Negative log partial likelihood per event, for rows in any order.
+
+    Parameters
+    ----------
+    outputs
+        Log-hazards, shape ``(n, 1)``.
+    target
+        Signed times, shape ``(n,)``: positive where the time ended in an event, negative where it was censored;
+        ranks do as well. 0 is padding.
+    weight
+        Of the rows.
+    ties
+        ``"efron"`` or ``"breslow"``.
+
+    """
+    xp = outputs.__array_namespace__()
+    latest_first = xp.argsort(-xp.abs(target), stable=True)
+    signed = target[latest_first]
+    sets = find_risk_sets(xp.abs(signed), signed > 0, weight[latest_first], ties=ties)
+    return cox_loss(outputs[latest_first, 0], sets)
+
+
 LOSSES = {"squared_error": squared_error, "cross_entropy": cross_entropy}
+COX = {"cox_efron": "efron", "cox_breslow": "breslow"}  # and how events at one time are counted
+
+
+def average_loss(name: str, outputs: Array, target: Array, shares: Array) -> Array:
+    """The loss of some rows, each of which counts by its share; the shares add up to about 1."""
+    if name in COX:
+        return partial_likelihood(outputs, target, shares, ties=COX[name])
+    return (LOSSES[name](outputs, target) * shares).sum()

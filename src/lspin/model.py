@@ -7,7 +7,7 @@ import numpy as np
 
 from lspin.entries import Entries, pick_products, project, scatter
 from lspin.gates import sample_gates, settle_gates
-from lspin.losses import LOSSES
+from lspin.losses import average_loss
 from lspin.networks import Layer, Layers, apply_layers, init_layers, silu, tanh
 from lspin.noise import Array, normal, split_key, uniform
 from lspin.penalties import (
@@ -210,7 +210,7 @@ def objective(
         means, gates, shares, outputs = explore_entries(networks, batch, key, moment, strengths)
     else:
         means, gates, shares, outputs = explore(networks, batch, owners, key, moment, strengths)
-    total = (LOSSES[architecture.loss](outputs, batch.target) * batch.shares).sum()
+    total = average_loss(architecture.loss, outputs, batch.target, batch.shares)
     total += strengths.sparsity * moment.pricing * sparsity_penalty(means, moment.noise_scale, shares)
     if anchor is not None:
         total += strengths.anchoring * ((networks.prediction[0].weights - anchor) ** 2).sum()

@@ -8,10 +8,12 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from lspin.fitting import Fit, Task, fit_task
 from lspin.inference import count_open, predict_member
-from lspin.losses import LOSSES, complete_scores
+from lspin.losses import COX, average_loss, complete_scores
 from lspin.preparation import Problem, constant_outputs
 from lspin.progress import Progress
 from lspin.recipes import Recipe
+from lspin.survival import harrell_concordance
+from lspin.survival.targets import split_times
 from lspin.tables import Rows, take_rows
 
 SMALL_TABLE = 200  # rows: up to here every row is held out once
@@ -22,6 +24,7 @@ FALLBACK_PRICE = 0.01  # where a table has too few rows to hold any out
 FALLBACK_DECAY = 0.3  # where no rows are held out to choose it by
 WAVE = 3  # prices tried at once while searching for a number of features
 N_WAVES = 4
+HIGHEST_HAZARD_PRICE = 0.5  # nats an event
 
 
 class Candidate(NamedTuple):
@@ -66,11 +69,16 @@ def fallback_decay(problem: Problem) -> float:
     return FALLBACK_DECAY if len(decays) > 1 else decays[0]
 
 
-def null_loss(rows: Rows, loss: str) -> float:
-    """Loss of the best prediction that is the same for all rows."""
+def highest_price(rows: Rows, loss: str) -> float:
+    """A price at which no feature pays for itself: the loss of the best prediction that is the same for all.
+
+    Of a partial likelihood only differences count, and the best models of real cohorts gain less than this.
+    """
+    if loss in COX:
+        return HIGHEST_HAZARD_PRICE
     n_outputs = 1 if loss == "squared_error" else int(rows.target.max()) + 1
     outputs = np.tile(constant_outputs(rows, loss, n_outputs), (len(rows.target), 1))
-    return float(np.average(LOSSES[loss](outputs, rows.target), weights=rows.weight))
+    return float(average_loss(loss, outputs, rows.target, rows.weight / rows.weight.sum()))
 
 
 class Split(NamedTuple):
@@ -81,14 +89,16 @@ class Split(NamedTuple):
 
 
 def split_rows(rows: Rows, loss: str, fraction: float, rng: np.random.Generator) -> list[Split]:
-    """Hold out a part of the rows once, or every row once where the table is small; classes keep their shares.
+    """Hold out a part of the rows once, or every row once where the table is small.
 
-    A class with one row only is never held out.
+    Classes and events keep their shares. A class with one row only is never held out.
     """
     n_rows = len(rows.target)
     cross_validated = n_rows <= SMALL_TABLE
     n_folds = min(N_FOLDS if cross_validated else max(round(1 / fraction), 2), max(n_rows // 2, 2))
     classes = rows.target if loss == "cross_entropy" else np.zeros(n_rows)
+    if loss in COX:
+        classes = rows.target > 0
     fold = np.full(n_rows, -1)
     dealt = 0
     for label in np.unique(classes):
@@ -211,45 +221,71 @@ def keep_best(starts: list[tuple[Candidate, list[Fit]]], recipe: Recipe) -> Trie
 def judge(task: Task, fits: list[Fit], splits: list[Split], loss: str) -> Candidate:
     """How models with the settings of a task do on the rows held out from each."""
     predictions = [predict_member(fit.member, split.valid.table) for fit, split in zip(fits, splits, strict=True)]
-    outputs = np.concatenate([prediction.outputs for prediction in predictions])
+    outputs = [prediction.outputs for prediction in predictions]
     n_open = np.concatenate([count_open(prediction.gates) for prediction in predictions])
     return _candidate(task.sparsity, task.weight_decay, outputs, n_open, splits, loss)
 
 
 def judge_closed(problem: Problem, splits: list[Split]) -> Tried:
     """The sparse end of the path: all gates shut, the same prediction for every row."""
-    price, decay = null_loss(problem.rows, problem.loss), fallback_decay(problem)
+    price, decay = highest_price(problem.rows, problem.loss), fallback_decay(problem)
     outputs = constant_outputs(problem.rows, problem.loss, problem.n_outputs)
-    n_rows = sum(len(split.valid.target) for split in splits)
-    everywhere = np.tile(outputs, (n_rows, 1))
-    closed = _candidate(price, decay, everywhere, np.zeros(n_rows), splits, problem.loss)
+    everywhere = [np.tile(outputs, (len(split.valid.target), 1)) for split in splits]
+    n_open = np.zeros(sum(len(split.valid.target) for split in splits))
+    closed = _candidate(price, decay, everywhere, n_open, splits, problem.loss)
     return Tried(closed, [], closed.cost(problem.recipe))
 
 
 def _candidate(
-    price: float, decay: float, outputs: np.ndarray, n_open: np.ndarray, splits: list[Split], loss: str
+    price: float, decay: float, outputs: list[np.ndarray], n_open: np.ndarray, splits: list[Split], loss: str
 ) -> Candidate:
-    target = np.concatenate([split.valid.target for split in splits])
     weight = np.concatenate([split.valid.weight for split in splits])
-    losses = LOSSES[loss](outputs, target)
     return Candidate(
         sparsity=price,
         weight_decay=decay,
-        validation_loss=float(np.average(losses, weights=weight)),
-        validation_score=held_out_score(outputs, target, weight, losses, loss),
+        validation_loss=held_out_loss(outputs, splits, loss),
+        validation_score=held_out_score(outputs, splits, loss),
         n_features=weighted_median(n_open, weight),
         mean_features=float(np.average(n_open, weights=weight)),
     )
 
 
-def held_out_score(
-    outputs: np.ndarray, target: np.ndarray, weight: np.ndarray, losses: np.ndarray, loss: str
-) -> float:
-    """Accuracy of a classifier, R² of a regressor; R² of fewer than two distinct targets is not a number."""
+def held_out_loss(outputs: list[np.ndarray], splits: list[Split], loss: str) -> float:
+    """The loss on the rows held out from each split; risk sets do not reach across splits."""
+    valid = [split.valid for split in splits]
+    totals = [rows.weight.sum() for rows in valid]
+    losses = [
+        average_loss(loss, part, rows.target, rows.weight / total) if total else 0.0
+        for part, rows, total in zip(outputs, valid, totals, strict=True)
+    ]
+    return float(np.average(losses, weights=totals))
+
+
+def held_out_score(outputs: list[np.ndarray], splits: list[Split], loss: str) -> float:
+    """Accuracy, R², or Harrell's concordance; R² of fewer than two distinct targets is not a number."""
+    valid = [split.valid for split in splits]
+    weight = np.concatenate([rows.weight for rows in valid])
+    if loss in COX:
+        return _held_out_concordance(outputs, valid)
+    target = np.concatenate([rows.target for rows in valid])
     if loss == "cross_entropy":
-        return float(np.average(complete_scores(outputs).argmax(axis=1) == target, weights=weight))
+        decided = complete_scores(np.concatenate(outputs)).argmax(axis=1)
+        return float(np.average(decided == target, weights=weight))
     variance = np.average((target - np.average(target, weights=weight)) ** 2, weights=weight)
-    return float(1 - np.average(losses, weights=weight) / variance) if variance > 0 else float("nan")
+    return float(1 - held_out_loss(outputs, splits, loss) / variance) if variance > 0 else float("nan")
+
+
+def _held_out_concordance(outputs: list[np.ndarray], valid: list[Rows]) -> float:
+    """The mean over splits; those in which no pair of rows can be compared do not count."""
+    scores, weights = [], []
+    for part, rows in zip(outputs, valid, strict=True):
+        try:
+            found = harrell_concordance(split_times(rows.target), risk=part[:, 0], weight=rows.weight)
+        except ValueError:
+            continue
+        scores.append(found.c_index)
+        weights.append(rows.weight.sum())
+    return float(np.average(scores, weights=weights)) if scores else float("nan")
 
 
 def weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
@@ -263,7 +299,7 @@ def weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
 
 def find_price(problem: Problem, n_features: int, task: Task, *, n_jobs: int | None, progress: Progress) -> Choice:
     """Search for the price at which the median training row opens the wanted number of gates."""
-    highest = null_loss(problem.rows, problem.loss)
+    highest = highest_price(problem.rows, problem.loss)
     low, high = 1e-5 * highest, highest
     path: list[Candidate] = []
     tried: list[Fit] = []

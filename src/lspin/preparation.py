@@ -16,7 +16,10 @@ from lspin.anchors import (
     naive_bayes_weights,
     separation,
 )
+from lspin.losses import COX
 from lspin.recipes import Recipe
+from lspin.survival.curves import martingale_residuals
+from lspin.survival.targets import split_times
 from lspin.tables import (
     Encoding,
     Levels,
@@ -55,6 +58,8 @@ class Problem:
         """The target as a ridge regression takes it."""
         if self.loss == "cross_entropy":
             return code_classes(rows.target, self.n_outputs)
+        if self.loss in COX:
+            return martingale_residuals(split_times(rows.target), weight=rows.weight)[:, None]
         return rows.target[:, None]
 
     @property
@@ -157,6 +162,8 @@ def find_anchor(problem: Problem, rows: Rows, prepared: Prepared) -> Anchor | No
 
 def constant_outputs(rows: Rows, loss: str, n_outputs: int) -> np.ndarray:
     """Outputs of the best prediction that is the same for all rows."""
+    if loss in COX:
+        return np.zeros(1)
     if loss == "squared_error":
         return np.array([np.average(rows.target, weights=rows.weight)])
     frequencies = np.bincount(rows.target.astype(int), weights=rows.weight / rows.weight.sum())

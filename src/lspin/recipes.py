@@ -1,11 +1,12 @@
 """What works for which predictor on which table; docs/method.md says how it was found."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from lspin.anchors import naive_bayes_suits
+from lspin.losses import COX
 from lspin.model import Start
 from lspin.tables import Rows
 
@@ -127,6 +128,9 @@ WIDE_NONLINEAR = WIDE._replace(
 )  # fmt: skip
 SPARSE_NONLINEAR = WIDE_NONLINEAR._replace(n_screened=None, sees_scores=False)
 
+# What a feature tells of a hazard is little beside what it tells of a class.
+HAZARDS: dict[str, Any] = {"feature_price": 0.0005}
+
 
 def is_wide(rows: Rows, n_inputs: int) -> bool:
     """Whether a table has fewer rows than columns, so that a plain linear model is hard to beat, or is sparse."""
@@ -148,8 +152,20 @@ def recipe_for(
     anchor: str | np.ndarray | None,
     rows: Rows,
     n_inputs: int,
+    loss: str,
 ) -> Recipe:
     """The recipe for a predictor, for hidden gating layers if the user names them, and for a table."""
+    recipe = _recipe_for_table(prediction_layers, gating_layers, anchor, rows, n_inputs)
+    return recipe._replace(**HAZARDS) if loss in COX else recipe
+
+
+def _recipe_for_table(
+    prediction_layers: tuple[int, ...],
+    gating_layers: tuple[int, ...] | None,
+    anchor: str | np.ndarray | None,
+    rows: Rows,
+    n_inputs: int,
+) -> Recipe:
     if is_wide(rows, n_inputs):
         if prediction_layers:
             return SPARSE_NONLINEAR if sp.issparse(rows.table.values) else WIDE_NONLINEAR

@@ -23,9 +23,10 @@ class Given(NamedTuple):
 class TableEstimator(BaseEstimator):
     """An estimator for tables as people have them: names, categories, missing values, weights.
 
-    Estimators differ in how a target is read (``_read_target``, and ``_read_known_target`` once classes are
-    known), in what is learned of it (``_learn_target``), in how rows are adjusted to that (``_adjust``), in the
-    number of outputs (``_count_outputs``) and the loss (``_loss``), and in how outputs become predictions
+    Estimators differ in how a target is listed and read (``_list_target``, ``_read_target``, and
+    ``_read_known_target`` once classes are known), in what is learned of it (``_learn_target``, and
+    ``_complete`` from the fitted model's outputs), in how rows are adjusted to that (``_adjust``), in the number
+    of outputs (``_count_outputs``) and the loss (``_loss``), and in how outputs become predictions
     (``_decide``): see :mod:`lspin.targets`. A fitted one knows the levels of its categories (``_levels``).
     """
 
@@ -34,13 +35,13 @@ class TableEstimator(BaseEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         X = self._check_table(X, reset=True)
+        y = self._list_target(y, trains=True)
         check_consistent_length(X, y)
         weights = read_weights(sample_weight, X)
         kept = np.flatnonzero(weights)
         if len(kept) < len(weights):
             X = _safe_indexing(X, kept)
-        y = list_target(y)[kept]
-        target = self._read_target(y)
+        target = self._read_target(y[kept])
         table, levels = read_table(X)
         rows = merge_rows(self._store(table, levels), target, weights[kept])
         if len(rows.target) < 2:
@@ -56,6 +57,13 @@ class TableEstimator(BaseEstimator):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         kinds = [np.float64, np.float32]  # others become the first
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=kinds, ensure_all_finite=False)
+
+    def _list_target(self, y: Any, *, trains: bool) -> np.ndarray:
+        """One entry a row, of rows to train on or to judge by."""
+        return list_target(y)
+
+    def _complete(self, rows: Rows, outputs: np.ndarray) -> None:
+        """Learn what needs the outputs of the fitted model for the rows it was fitted on."""
 
     def _store(self, table: Table, levels: Levels) -> Table:
         """The table in the form that the estimator works on, dense or sparse."""

@@ -16,7 +16,7 @@ import optax
 import platformdirs
 
 from lspin.entries import Entries
-from lspin.losses import LOSSES
+from lspin.losses import average_loss
 from lspin.model import (
     Architecture,
     Batch,
@@ -341,7 +341,9 @@ def validation_loss(
         batch = take_batch(valid, index, architecture.n_entries)
         gates = settled_gates(networks, batch.context, batch.values, batch.shut)
         outputs = predict_outputs(networks, gate_values(gates, batch.values, owners))
-        return total + (LOSSES[architecture.loss](outputs, batch.target) * valid.weight[index]).sum()
+        weight = valid.weight[index]
+        share = weight / jnp.maximum(weight.sum(), 1e-9)
+        return total + weight.sum() * average_loss(architecture.loss, outputs, batch.target, share)
 
     n_blocks = valid.target.shape[0] // batch_size
     return jax.lax.fori_loop(0, n_blocks, add_block, jnp.float32(0.0)) / valid.weight.sum()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lspin.baselines.rival import Rival
-from lspin.losses import LOSSES
+from lspin.losses import average_loss
 from lspin.model import Batch
 from lspin.networks import Layers, apply_layers, init_layers
 from lspin.noise import Array
@@ -27,7 +27,7 @@ class Plain:
     def objective(self, weights: Layers, batch: Batch, key: Array, progress: Array, strengths: Nothing) -> Array:
         """The loss of a batch."""
         outputs = apply_layers(weights, batch.values, "silu")
-        return (LOSSES[self.loss](outputs, batch.target) * batch.shares).sum()
+        return average_loss(self.loss, outputs, batch.target, batch.shares)
 
 
 class Net(Rival):

@@ -70,6 +70,7 @@ class Rival(TableEstimator):
         inputs, shut = encode(rows.table, encoding)
         examples = Examples(inputs, shut, rows.target, rows.weight / rows.weight.mean())
         self.weights_ = self._learn(examples, check_random_state(self.random_state))
+        self._complete(given.rows, self._predict_table(given.rows.table).outputs)
         return self
 
     def _check_sizes(self) -> None:
@@ -144,7 +145,10 @@ class Rival(TableEstimator):
 
     def _predict(self, X: Any, foreign: np.ndarray | None = None) -> Prediction:
         """Gates and outputs; foreign gates take the place of the method's own."""
-        table, encoding = self._store(self._read(X), {}), self.encoding_
+        return self._predict_table(self._store(self._read(X), {}), foreign)
+
+    def _predict_table(self, table: Table, foreign: np.ndarray | None = None) -> Prediction:
+        encoding = self.encoding_
         n_rows = len(table.values)
         gates, outputs = np.zeros((n_rows, encoding.n_columns)), np.empty((n_rows, self._count_outputs()))
         for block in row_blocks(n_rows, table.values.shape[1]):

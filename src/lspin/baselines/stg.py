@@ -10,7 +10,7 @@ import numpy as np
 
 from lspin.baselines.rival import NOT_NEGATIVE, POSITIVE, Rival
 from lspin.gates import open_probability, sample_gates, settle_gates
-from lspin.losses import LOSSES
+from lspin.losses import average_loss
 from lspin.model import Batch, shut_missing, spread_gates
 from lspin.networks import Layers, apply_layers, init_layers
 from lspin.noise import Array, normal
@@ -47,7 +47,7 @@ class GlobalGates:
         gates = shut_missing(sample_gates(weights.means, noise, strengths.noise_scale), batch.shut)
         seen = spread_gates(gates, None if self.owners is None else np.array(self.owners))
         outputs = apply_layers(weights.prediction, seen * batch.values, "silu")
-        loss = (LOSSES[self.loss](outputs, batch.target) * batch.shares).sum()
+        loss = average_loss(self.loss, outputs, batch.target, batch.shares)
         return loss + strengths.sparsity * open_probability(weights.means, strengths.noise_scale).sum()
 
 

@@ -107,6 +107,13 @@ def breslow_hazard(y: Any, *, log_hazard: Any, weight: Any = None) -> StepFuncti
     return StepFunction(counts.time, np.cumsum(steps), before=0.0)
 
 
+def martingale_residuals(y: Any, *, weight: Any = None) -> np.ndarray:
+    """Events that came more or less than expected of a row if all had the same hazard, shape ``(n,)``."""
+    survival = read_survival(y, needs_events=False)
+    expected = breslow_hazard(survival, log_hazard=np.zeros(len(survival.time)), weight=weight)
+    return survival.event - expected(survival.time)
+
+
 def survival_probability(hazard: StepFunction, *, log_hazard: Any, times: Any = None) -> np.ndarray:
     """Probability to be without the event at some times, shape ``(n_samples, n_times)``.
 

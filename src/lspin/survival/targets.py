@@ -62,6 +62,16 @@ def make_survival(time: Any, event: Any) -> np.ndarray:
     return target
 
 
+def sign_times(survival: Survival) -> np.ndarray:
+    """One number for time and event: the time, negative where it was censored."""
+    return np.where(survival.event, survival.time, -survival.time)
+
+
+def split_times(signed: np.ndarray) -> Survival:
+    """What :func:`sign_times` joined."""
+    return Survival(np.abs(signed), signed > 0)
+
+
 def _list_columns(y: Any) -> dict[Any, np.ndarray]:
     frame = nw.from_native(y, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
