@@ -151,6 +151,31 @@ def test_a_batch_without_events_costs_nothing(ties, weight):
     assert (gradient == 0).all()
 
 
+def test_gradients_of_minibatches_point_where_the_exact_one_does():
+    rng = np.random.default_rng(0)
+    n, size = 2000, 64
+    X = rng.normal(size=(n, 3))
+    time, censoring = rng.exponential(np.exp(-X @ [1.0, -0.5, 0.2])), rng.exponential(1, n)
+    time, event, X = latest_first(np.minimum(time, censoring), time <= censoring, X)
+
+    def slope(rows):
+        sets = find_risk_sets(time[rows], event[rows], np.ones(len(rows)))
+        # At log-hazards of 0 and without ties, an event's slope is the mean of those at risk minus its own row.
+        at_risk = np.cumsum(X[rows], axis=0) / np.arange(1, len(rows) + 1)[:, None]
+        return sets.event @ (at_risk - X[rows]) / sets.event.sum()
+
+    def slope_by_jax(rows):
+        sets = jax.tree.map(jnp.asarray, find_risk_sets(time[rows], event[rows], np.ones(len(rows))))
+        return X[rows].T @ np.asarray(jax.grad(cox_loss)(jnp.zeros(len(rows)), sets))
+
+    exact = slope(np.arange(n))
+    batches = [np.sort(rng.choice(n, size, replace=False)) for _ in range(500)]
+    np.testing.assert_allclose(slope_by_jax(batches[0]), slope(batches[0]), atol=1e-5)
+    mean = np.mean([slope(rows) for rows in batches], axis=0)
+    assert mean @ exact / np.linalg.norm(mean) / np.linalg.norm(exact) > 0.995
+    assert 0.92 < np.linalg.norm(mean) / np.linalg.norm(exact) < 1
+
+
 @given(shift=st.floats(-100, 100), ties=st.sampled_from(TIES))
 @settings(deadline=None)
 def test_a_constant_added_to_all_log_hazards_changes_nothing(shift, ties):

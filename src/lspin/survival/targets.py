@@ -10,7 +10,7 @@ import pandas as pd
 
 FEW_EVENTS = 5  # fewer than this are worth a warning
 FEWEST_STEPS = 8  # distinct values below which a column may follow the time by chance
-EVENT_WORDS = {"yes", "y", "true", "event", "dead", "died", "death", "deceased", "relapse", "relapsed"}
+EVENT_WORDS = {"1", "yes", "y", "true", "event", "dead", "died", "death", "deceased", "relapse", "relapsed"}
 
 
 class Survival(NamedTuple):
@@ -186,7 +186,7 @@ def _read_event(values: np.ndarray, name: Any) -> np.ndarray:
     if gaps.any():
         raise ValueError(
             f"the event {name!r} is missing in {gaps.sum()} of {len(values)} rows, the first is row "
-            f"{np.flatnonzero(gaps)[0]}; a sample not known to have had the event is censored: False"
+            f"{np.flatnonzero(gaps)[0]}; leave these rows out; who was last seen without it is censored"
         )
     if values.dtype == bool:
         return values
@@ -199,11 +199,11 @@ def _read_event(values: np.ndarray, name: Any) -> np.ndarray:
 
 def _explain_words(values: np.ndarray, name: Any) -> str:
     words = sorted({str(entry) for entry in values})
-    likely = next((word for word in words if word.lower() in EVENT_WORDS), words[0])
+    likely = [repr(word) for word in words if word.lower() in EVENT_WORDS] or ["<the word for the event>"]
     listed = ", ".join(map(repr, words[:4]))
     return (
         f"the event {name!r} holds text ({listed}); make it True where the event happened, such as "
-        f"y[{name!r}] == {likely!r}"
+        f"y[{name!r}] == {likely[0]}"
     )
 
 
