@@ -57,6 +57,32 @@ def structured(*targets):
     return [make_survival(*target) for target in targets]
 
 
+def test_heavy_ties_give_the_numbers_stored_from_other_libraries():
+    """Needs none of them: computed by scikit-survival 0.28.0 and statsmodels 0.15.0, as in the tests below."""
+    train = draw_cohort(6, seed=1)[1:]
+    X, time, event = draw_cohort(6)
+    inside = time < time.max()
+    y, risk, at = (time[inside], event[inside]), (X[inside] @ COEF).round(1), np.array([1.0, 2.0])
+    survival = np.exp(-np.outer(np.exp(risk), at / at[-1]))
+    numbers = [
+        harrell_concordance(y, risk=risk).c_index,
+        uno_concordance(y, risk=risk, train=train).c_index,
+        dynamic_auc(y, risk=risk, times=at, train=train).mean,
+        integrated_brier_score(y, survival=survival, times=at, train=train),
+        log_likelihood(X @ COEF, time, event, np.ones(len(time)), "efron"),
+        log_likelihood(X @ COEF, time, event, np.ones(len(time)), "breslow"),
+    ]
+    stored = [
+        0.7798208392267798,
+        0.6725587423862341,
+        0.8254674545972492,
+        0.20627599614082442,
+        -614.0924079173733,
+        -662.4050956242133,
+    ]
+    np.testing.assert_allclose(numbers, stored)
+
+
 def test_kaplan_meier_is_that_of_scikit_survival(cohort):
     nonparametric = pytest.importorskip("sksurv.nonparametric", reason=WHY)
     _, time, event = cohort
