@@ -24,8 +24,8 @@ LAYERS = [
     {"penalties", "anchors", "audit", "datasets.real"},
     {"model", "datasets"},
     {"training", "inference", "recipes"},
-    {"preparation", "persistence"},
-    {"fitting"},
+    {"preparation", "persistence", "contributions"},
+    {"fitting", "explanation"},
     {"path"},
     {"members"},
     {"base"},
@@ -39,7 +39,7 @@ SOURCES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
     for path in PACKAGE.rglob("*.py")
 }
-HEAVY = {"jax", "optax", "matplotlib", "anndata", "pooch", "h5py", "rdata"}
+HEAVY = {"jax", "optax", "matplotlib", "anndata", "pooch", "h5py", "rdata", "shap"}
 
 
 def imports_of(tree):
