@@ -252,6 +252,16 @@ def test_rare_patterns_join_the_nearest_common_one():
     assert groups.tolist() == [0] * 50 + [1] * 40 + [0] * 2 + [1, 1, 0]
 
 
+def test_features_that_hardly_any_sample_selects_do_not_hide_the_groups():
+    rng = np.random.default_rng(0)
+    sets = [{*range(8 * (row % 4), 8 * (row % 4) + 8), *rng.choice(range(40, 2000), 20)} for row in range(200)]
+    assert group_patterns(patterns(sets, 2000)).tolist() == [row % 4 for row in range(200)]
+
+
+def test_a_feature_that_all_samples_select_does_not_join_the_groups():
+    assert group_patterns(patterns([{0, 1}, {0, 2}] * 9)).tolist() == [0, 1] * 9
+
+
 def test_rows_without_an_open_gate_are_a_group_of_their_own():
     assert group_patterns(patterns([{0}] * 5 + [set()] * 3)).tolist() == [0] * 5 + [1] * 3
     assert group_patterns(patterns([set()] * 3)).tolist() == [0] * 3

@@ -26,7 +26,7 @@ LAYERS = [
     {"training", "inference", "recipes"},
     {"preparation", "persistence", "contributions"},
     {"fitting", "explanation"},
-    {"path"},
+    {"path", "plots"},
     {"members"},
     {"base"},
     {"estimators"},

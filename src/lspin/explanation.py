@@ -10,15 +10,16 @@ import scipy.sparse as sp
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from scipy.special import softmax
+from sklearn.metrics import silhouette_score
 
 from lspin.contributions import SAMPLED, Attribution, attribute, pick
 from lspin.losses import complete_scores
 from lspin.tables import Levels, Table, columns_of_inputs
 
 SCALES = {"cross_entropy": "logit", "squared_error": "response", "cox": "log-hazard"}
-MOST_PATTERNS = 1000  # gate patterns that are clustered; rarer ones join the nearest
-ALIKE = 0.6  # mean Jaccard distance up to which patterns are of one group
-SMALLEST_GROUP = 0.02  # part of the samples
+MOST_CLUSTERED = 1000  # samples
+LEAST_SILHOUETTE = 0.25  # of groups: below it they are hardly apart
+SMALLEST_GROUP = 0.05  # part of the samples
 
 
 @dataclass(frozen=True)
@@ -295,60 +296,79 @@ def group_patterns(selected: sp.csr_array, most: int = 8) -> np.ndarray:
 
     Notes
     -----
-    Patterns are clustered by the Jaccard distance of their sets (average linkage), and the tree is cut where
-    patterns of a group differ by ``ALIKE`` on average. Groups of fewer than two samples or a fiftieth of them,
-    and those beyond the largest ``most``, join the nearest of the others.
+    Samples (at most ``MOST_CLUSTERED``, spread over all patterns) are clustered by the Jaccard distance of their
+    sets of open gates, with average linkage. In it a feature counts by the variance of being selected: one that
+    nearly all samples select, or hardly any, tells no groups apart. The tree is cut at every height; clusters of
+    fewer than two samples or a twentieth of them join the nearest other, and the cut with the best silhouette is
+    taken. If none reaches ``LEAST_SILHOUETTE`` the samples are one group. Those not clustered join the nearest.
 
     """
-    patterns, pattern_of, counts = _list_patterns(selected)
-    common = np.argsort(-counts, kind="stable")[:MOST_PATTERNS]
-    distances = _jaccard_distances(patterns, patterns[common])
-    labels = _cut_tree(distances[common], counts[common], most)
-    sizes = np.bincount(labels, counts[common])
-    largest = np.argsort(-sizes, kind="stable")[:most]
-    large = largest[(sizes[largest] >= _smallest_group(counts)) | (largest == largest[0])]
-    # Mean distance of every pattern to the patterns of every group, each as often as it occurs.
-    shares = np.where(labels[:, None] == large, counts[common, None], 0.0)
-    nearest = (distances @ (shares / shares.sum(axis=0))).argmin(axis=1)
-    inside = np.isin(labels, large)
-    nearest[common[inside]] = (labels[inside, None] == large).argmax(axis=1)
+    patterns, pattern_of = _list_patterns(selected)
+    by_pattern = np.argsort(pattern_of, kind="stable")
+    spread = np.linspace(0, len(by_pattern) - 1, min(MOST_CLUSTERED, len(by_pattern))).round().astype(int)
+    clustered = pattern_of[by_pattern[spread]]
+    shares = np.asarray(selected.mean(axis=0)).ravel()
+    distances = _jaccard_distances(patterns, patterns[clustered], shares * (1 - shares))
+    labels = _cluster(distances[clustered], most)
+    nearest = _mean_distances(distances, labels).argmin(axis=1)
+    nearest[clustered] = labels
     return _number_by_size(nearest[pattern_of])
 
 
-def _list_patterns(selected: sp.csr_array) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
-    """The distinct rows, which of them each row is, and how often each occurs."""
+def _list_patterns(selected: sp.csr_array) -> tuple[sp.csr_array, np.ndarray]:
+    """The distinct rows, and which of them each row is."""
     selected = sp.csr_array(selected, dtype=np.float64)
     selected.sort_indices()
     bounds = zip(selected.indptr[:-1], selected.indptr[1:], strict=True)
     keys: dict[bytes, int] = {}
     pattern_of = np.array([keys.setdefault(selected.indices[a:b].tobytes(), len(keys)) for a, b in bounds])
     _, first = np.unique(pattern_of, return_index=True)
-    return selected[first], pattern_of, np.bincount(pattern_of)
+    return selected[first], pattern_of
 
 
-def _jaccard_distances(left: sp.csr_array, right: sp.csr_array) -> np.ndarray:
-    shared = (left @ right.T).toarray()
-    either = np.asarray(left.sum(axis=1)).ravel()[:, None] + np.asarray(right.sum(axis=1)).ravel() - shared
-    return np.where(either > 0, 1 - shared / np.maximum(either, 1), 0.0)
+def _jaccard_distances(left: sp.csr_array, right: sp.csr_array, weights: np.ndarray) -> np.ndarray:
+    """One minus the weight of what two sets share over that of all they hold; 0 where neither holds any."""
+    shared = ((left @ sp.diags_array(weights)) @ right.T).toarray()
+    either = (left @ weights)[:, None] + right @ weights - shared
+    # Rounding must leave a set at no distance from itself.
+    apart = either - shared > 1e-9 * either
+    return np.where(apart, 1 - shared / np.where(apart, either, 1.0), 0.0)
 
 
-def _cut_tree(distances: np.ndarray, counts: np.ndarray, most: int) -> np.ndarray:
-    """A cluster for each pattern; where all clusters are tiny, the tree is cut into as many as are allowed."""
-    if len(distances) == 1:
-        return np.zeros(1, int)
+def _cluster(distances: np.ndarray, most: int) -> np.ndarray:
+    """The number of each row's cluster: 0, 1, ..., fewer than ``most``."""
+    labels = np.zeros(len(distances), int)
+    if most < 2 or not distances.any():
+        return labels
     tree = linkage(squareform(distances, checks=False), "average")
-    labels = fcluster(tree, ALIKE, "distance") - 1
-    if np.bincount(labels, counts).max() < _smallest_group(counts):
-        labels = fcluster(tree, most, "maxclust") - 1
+    best = LEAST_SILHOUETTE
+    for n_clusters in range(2, 4 * most):  # some of them will be too small to count
+        cut = _join_small(fcluster(tree, n_clusters, "maxclust"), distances)
+        if 0 < cut.max() < min(most, len(cut) - 1):
+            score = silhouette_score(distances, cut, metric="precomputed")
+            if score > best + 1e-9:
+                labels, best = cut, score
     return labels
 
 
-def _smallest_group(counts: np.ndarray) -> float:
-    return max(2, SMALLEST_GROUP * counts.sum())
+def _join_small(labels: np.ndarray, distances: np.ndarray) -> np.ndarray:
+    """Clusters, where rows of small ones have joined the nearest of the others; numbered from 0."""
+    kept, sizes = np.unique(labels, return_counts=True)
+    large = kept[sizes >= max(2, SMALLEST_GROUP * len(labels))]
+    large = kept[[sizes.argmax()]] if len(large) == 0 else large
+    stays = np.isin(labels, large)
+    joined = np.searchsorted(large, labels)
+    joined[~stays] = _mean_distances(distances[~stays][:, stays], joined[stays]).argmin(axis=1)
+    return joined
+
+
+def _mean_distances(distances: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """From each row to the members of each cluster on average, shape ``(n, n_clusters)``."""
+    inside = np.eye(labels.max() + 1)[labels]
+    return distances @ (inside / inside.sum(axis=0))
 
 
 def _number_by_size(groups: np.ndarray) -> np.ndarray:
-    labels, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
-    places = np.empty(len(labels), int)
-    places[np.argsort(-counts, kind="stable")] = np.arange(len(labels))
-    return places[codes]
+    """Groups numbered from the largest on; of two that are as large, the one that comes first."""
+    _, first, codes, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+    return np.argsort(np.lexsort((first, -sizes)))[codes]
