@@ -1,15 +1,18 @@
 """Explanations against sums, slow loops over orders, and sets that are counted by hand."""
 
+from copy import copy
 from itertools import permutations
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 
 from conftest import QUICK
 from lspin import LSPINClassifier, LSPINRegressor, contributions
 from lspin.explanation import group_patterns
+from lspin.networks import Layer
 
 LINEAR = {**QUICK, "hidden_layer_sizes": ()}
 
@@ -234,6 +237,45 @@ def test_an_unknown_class_is_an_error(mixed_models, mixed_table):
     assert explanation.output_of(2) == 2
     with pytest.raises(ValueError, match="7 is none of the classes"):
         explanation.output_of(7)
+
+
+@pytest.mark.parametrize("name", ["linear_regressor", "regressor"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_where_all_gates_are_shut_the_baseline_is_the_prediction(table, name, form, request):
+    model = copy(request.getfixturevalue(name))
+    (member,) = model.members_
+    *gating, last = member.networks.gating
+    shut = member.networks._replace(gating=(*gating, Layer(0 * last.weights, 0 * last.bias - 5)), own=None)
+    model.members_ = [member._replace(networks=shut)]
+    explanation = model.explain(form(table[0]))
+    assert len(explanation.to_frame()) == explanation.selected.sum() == 0
+    np.testing.assert_allclose(explanation.prediction, explanation.baseline[0])
+    np.testing.assert_allclose(explanation.prediction, model.predict(table[0]))
+    assert explanation.signatures()["features"].tolist() == [()]
+    assert (explanation.importance() == 0).all()
+
+
+def test_an_explanation_is_shown_in_a_line(linear_regressor, table):
+    n_open = linear_regressor.selected(table[0][:7]).sum()
+    shown = f"<Explanation of 7 samples x 5 features on the scale 'response', {n_open} open gates>"
+    assert repr(linear_regressor.explain(table[0][:7])) == shown
+
+
+def test_a_polars_frame_is_explained_like_a_pandas_one(mixed_models, mixed_table):
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    model, _ = mixed_models["regressor"]
+    given = mixed_table.assign(e=mixed_table["e"].astype(str))
+    polars = pl.DataFrame({name: given[name].to_list() for name in given}, nan_to_null=True)
+    polars = polars.with_columns(pl.col("e").cast(pl.Categorical))
+    left, right = model.explain(polars), model.explain(mixed_table)
+    np.testing.assert_array_equal(left.contributions, right.contributions)
+    assert left.open_values.tolist() == right.open_values.tolist()
+    assert left.sample_names[3] == "3"
+
+
+def test_an_unfitted_model_says_that_it_is_not_fitted(table):
+    with pytest.raises(NotFittedError):
+        LSPINRegressor().explain(table[0])
 
 
 # Groups ------------------------------------------------------------------------------------------------------

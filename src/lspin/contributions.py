@@ -143,7 +143,8 @@ def _blocks(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
 def _exact_values(pieces: np.ndarray, predict: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Shapley values over all subsets, from what each open gate adds to the first layer, ``(n, count, width)``."""
     n_rows, count, width = pieces.shape
-    sums = np.zeros((n_rows, 2**count, width))
+    sums = np.empty((n_rows, 2**count, width))
+    sums[:, 0] = 0.0
     for gate in range(count):
         # Bit ``gate`` of a subset's number says whether it holds that gate.
         sums[:, 2**gate : 2 ** (gate + 1)] = sums[:, : 2**gate] + pieces[:, gate, None]

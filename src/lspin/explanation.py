@@ -22,7 +22,7 @@ LEAST_SILHOUETTE = 0.25  # of groups: below it they are hardly apart
 SMALLEST_GROUP = 0.05  # part of the samples
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Explanation:
     """Which features each sample's prediction rests on, and what each adds to it.
 
@@ -44,6 +44,10 @@ class Explanation:
     open_values: np.ndarray  # (m,), what stands in the table, a number or a level
     open_contributions: np.ndarray  # (m, n_outputs), the mean over the members
     is_sparse: bool = False  # whether matrices come as CSR, as the table did
+
+    def __repr__(self) -> str:
+        size = f"{len(self.sample_names)} samples x {len(self.feature_names)} features"
+        return f"<Explanation of {size} on the scale {self.scale!r}, {len(self.rows)} open gates>"
 
     @property
     def n_outputs(self) -> int:
