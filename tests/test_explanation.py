@@ -149,6 +149,12 @@ def test_many_open_gates_do_not_overflow():
     assert values.sum() == pytest.approx(np.tanh(pieces.sum(axis=0)).sum())
 
 
+def test_places_in_a_large_sparse_table_do_not_overflow():
+    gates = sp.csr_array(([0.5], ([100_000], [29_999])), shape=(100_001, 30_000))
+    opened = contributions.list_open(gates)
+    assert (opened.rows * 30_000 + opened.columns).tolist() == [3_000_029_999]
+
+
 def test_rows_are_explained_alone_as_in_company(regressor, table):
     order = np.random.default_rng(0).permutation(96)
     together = regressor.explain(table[0]).contributions

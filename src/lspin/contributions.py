@@ -80,7 +80,9 @@ def list_open(gates: Any) -> OpenGates:
         return OpenGates(rows, columns, gates[rows, columns])
     entries = sp.coo_array(gates)
     is_open = entries.data > 0
-    return OpenGates(entries.row[is_open], entries.col[is_open], entries.data[is_open])
+    # SciPy counts in 32 bits, in which rows times columns of a large table overflow.
+    rows, columns = (places[is_open].astype(np.int64) for places in entries.coords)
+    return OpenGates(rows, columns, entries.data[is_open])
 
 
 def gated_inputs(opened: OpenGates, table: Table, encoding: Encoding) -> sp.csr_array:

@@ -247,7 +247,7 @@ def explain(estimator: Any, X: Any) -> Explanation:
         rows=rows,
         columns=columns,
         open_gates=average @ np.concatenate([part.opened.gates for part in parts]),
-        open_confidence=average @ np.ones(len(inverse)),
+        open_confidence=np.bincount(inverse, minlength=len(places)) / len(parts),
         open_values=_shown_values(table, rows, columns, n_features, estimator._levels),
         open_contributions=unit * (average @ np.concatenate([part.contributions for part in parts])),
         is_sparse=sp.issparse(table.values),
