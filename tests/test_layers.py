@@ -26,10 +26,10 @@ LAYERS = [
     {"penalties", "anchors", "audit", "datasets.real", "shell", "survival.curves"},
     {"model", "datasets", "survival.scores"},
     {"training", "inference", "recipes", "survival"},
-    {"preparation", "persistence", "targets"},
-    {"fitting"},
+    {"preparation", "persistence", "targets", "contributions"},
+    {"fitting", "explanation"},
     {"descent"},
-    {"path"},
+    {"path", "plots"},
     {"members"},
     {"base"},
     {"estimators", "baselines.rival"},
@@ -44,7 +44,7 @@ SOURCES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
     for path in PACKAGE.rglob("*.py")
 }
-HEAVY = {"jax", "optax", "matplotlib", "anndata", "pooch", "h5py", "rdata"}
+HEAVY = {"jax", "optax", "matplotlib", "anndata", "pooch", "h5py", "rdata", "shap"}
 
 
 def imports_of(tree):

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from lspin.explanation import Explanation, explain
 from lspin.fitting import HISTORY
 from lspin.inference import Member, Prediction, predict_member, predict_members
 from lspin.members import Plan, Solution, solve
@@ -391,6 +392,11 @@ class LSPINBase(TransformerMixin, TableEstimator):
         table = self._read(X)
         opened = [(predict_member(member, table).gates > 0) * 1.0 for member in self.members_]
         return _as_given(sum(opened[1:], start=opened[0]) / len(opened), table)
+
+    def explain(self, X: Any) -> Explanation:
+        """Which features each row's prediction rests on, and what each of them adds to it."""
+        check_is_fitted(self)
+        return explain(self, X)
 
     def transform(self, X: Any) -> Any:
         """The table with every value multiplied by its gate, in the units of the table.

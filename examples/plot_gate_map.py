@@ -1,0 +1,19 @@
+"""Which features each sample needs: gates found beside the truth.
+
+In the synthetic table E3 two groups of samples follow different rules. Nobody tells the model which sample is in
+which group; its gates find out.
+"""
+
+import matplotlib.pyplot as plt
+
+from lspin import LSPINRegressor, plots
+from lspin.datasets import load_synthetic
+
+data = load_synthetic("E3", seed=0)
+model = LSPINRegressor((50,), sparsity=0.02, n_restarts=2, random_state=0)
+model.fit(data.train.X, data.train.y)
+explanation = model.explain(data.test.X)
+
+print(explanation.signatures(y=data.test.y))
+plots.gate_map(explanation, truth=data.test.relevant, groups=data.test.groups)
+plt.show()

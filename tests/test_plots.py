@@ -1,0 +1,272 @@
+"""What is drawn: the heights of bars, the pixels of maps, labels, and words where there is nothing to draw."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from lspin import plots
+from lspin.explanation import Explanation
+
+plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed: pip install 'lspin[plots]'")
+plt.switch_backend("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def explanation_of(sets, n_features=4, n_outputs=1, **changes):
+    """An explanation in which the samples select these sets and gate ``c`` of sample ``r`` adds ``r + c - 2``."""
+    rows = np.array([row for row, columns in enumerate(sets) for _ in columns], int)
+    columns = np.array([column for columns in sets for column in sorted(columns)], int)
+    contributions = (rows + columns - 2.0)[:, None] * np.arange(1, n_outputs + 1)
+    scores = np.full((len(sets), n_outputs), 0.5)
+    np.add.at(scores, rows, contributions)
+    fields = {
+        "sample_names": np.array([f"P{row}" for row in range(len(sets))], object),
+        "feature_names": np.array([f"gene {column}" for column in range(n_features)], object),
+        "classes": None,
+        "scale": "response",
+        "baseline": np.full(n_outputs, 0.5),
+        "scores": scores,
+        "methods": np.full(len(sets), "linear", object),
+        "rows": rows,
+        "columns": columns,
+        "open_gates": np.full(len(rows), 0.75),
+        "open_confidence": np.ones(len(rows)),
+        "open_values": 10.0 * columns,
+        "open_contributions": contributions,
+    }
+    return Explanation(**{**fields, **changes})
+
+
+SETS = [{0, 1}, {2}, {0, 1}, {0, 1}, {2}, set()]
+
+
+def ticks(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def widths(ax):
+    return [bar.get_width() for bar in ax.patches]
+
+
+def words(ax):
+    return " ".join(text.get_text() for text in ax.texts)
+
+
+# Gates and selections ----------------------------------------------------------------------------------------
+
+
+def test_a_gate_map_shows_every_sample_once_with_groups_together():
+    ax = plots.gate_map(explanation_of(SETS), groups=["b", "a", "b", "b", "a", "a"])
+    (image,) = ax.images
+    pixels = np.asarray(image.get_array())
+    assert pixels.shape == (6, 3)  # a feature that no sample selects is not shown
+    assert pixels.sum() == pytest.approx(0.75 * 8)
+    assert ticks(ax.yaxis) == ["a (n = 3)", "b (n = 3)"]
+    two = ticks(ax.xaxis).index("gene 2")
+    assert (pixels[:3, two] > 0).sum() == 2
+    assert not pixels[3:, two].any()
+
+
+def test_the_truth_stands_beside_the_gates_in_the_same_order():
+    explanation = explanation_of(SETS)
+    ax = plots.gate_map(explanation, truth=explanation.selected)
+    gates, truth = (np.asarray(image.get_array()) for image in ax.images)
+    np.testing.assert_array_equal(truth, gates > 0)
+    names = ticks(ax.xaxis)
+    assert names[:3] == names[3:]
+    assert words(ax) == "gates truth"
+
+
+def test_a_wide_gate_map_shows_the_most_frequent_features():
+    sets = [{row % 3, 10 + row} for row in range(60)]
+    ax = plots.gate_map(explanation_of(sets, 2000), most_features=5)
+    names = ticks(ax.xaxis)
+    assert len(names) == 5
+    assert {"gene 0", "gene 1", "gene 2"} < set(names)
+
+
+def test_a_sparse_explanation_draws_like_a_dense_one():
+    dense, sparse = (plots.gate_map(explanation_of(SETS, is_sparse=form)) for form in (False, True))
+    np.testing.assert_array_equal(dense.images[0].get_array(), sparse.images[0].get_array())
+    truth = sp.csr_array(explanation_of(SETS).selected)
+    assert len(plots.gate_map(explanation_of(SETS), truth=truth).images) == 2
+
+
+def test_features_are_drawn_by_how_often_they_are_selected():
+    ax = plots.feature_frequency(explanation_of(SETS))
+    assert ticks(ax.yaxis) == ["gene 0", "gene 1", "gene 2"]
+    np.testing.assert_allclose(widths(ax), [3 / 6, 3 / 6, 2 / 6])
+    few = plots.feature_frequency(explanation_of(SETS), most=1)
+    assert few.get_title(loc="right") == "the 1 most frequent of 3 selected features"
+
+
+def test_sets_are_drawn_by_how_often_they_are_selected():
+    ax = plots.set_frequency(explanation_of(SETS))
+    assert ticks(ax.yaxis) == ["gene 0 + gene 1", "gene 2", "no feature"]
+    np.testing.assert_allclose(widths(ax), [3 / 6, 2 / 6, 1 / 6])
+    assert plots.set_frequency(explanation_of(SETS), most=2).get_title(loc="right").endswith("of 3 sets")
+
+
+def test_a_large_set_is_named_by_what_is_rare_elsewhere():
+    sets = [set(range(30)), set(range(29))]
+    first, second = ticks(plots.set_frequency(explanation_of(sets, 30)).yaxis)
+    assert first.startswith("gene 29 + ")
+    assert first.endswith(" more")
+    named = first.count("gene")
+    assert f"{30 - named} more" in first
+    assert "gene 29" not in second
+
+
+def test_gates_lie_over_the_picture():
+    image, gates = np.arange(12.0), np.eye(3, 4).ravel()
+    ax = plots.gates_on_image(image, gates, shape=(3, 4))
+    below, above = (picture.get_array() for picture in ax.images)
+    np.testing.assert_array_equal(below, image.reshape(3, 4))
+    np.testing.assert_array_equal(np.ma.getmaskarray(above), np.eye(3, 4) == 0)
+    with pytest.raises(ValueError, match="12 pixels and 12 gates do not make pictures of"):
+        plots.gates_on_image(image, gates)
+
+
+# One sample --------------------------------------------------------------------------------------------------
+
+
+def test_a_waterfall_leads_from_the_baseline_to_the_prediction():
+    explanation = explanation_of([{0}, {0, 1, 3}])
+    ax = plots.waterfall(explanation, "P1")
+    assert ticks(ax.yaxis) == ["gene 1 = 10", "gene 0 = 0", "gene 3 = 30"]
+    np.testing.assert_allclose(widths(ax), [0, -1, 2])
+    assert ax.patches[0].get_x() == pytest.approx(0.5)
+    last = ax.patches[-1]
+    assert last.get_x() + last.get_width() == pytest.approx(explanation.prediction[1])
+    assert ax.get_title(loc="right") == "sample P1: baseline 0.5, prediction 1.5"
+
+
+def test_a_waterfall_gathers_what_adds_least():
+    explanation = explanation_of([set(range(30))], 30)
+    ax = plots.waterfall(explanation, 0, most=4)
+    assert ticks(ax.yaxis)[0] == "27 other features"
+    assert sum(widths(ax)) == pytest.approx(explanation.prediction[0] - 0.5)
+
+
+def test_a_waterfall_of_classes_shows_the_likeliest_or_the_one_asked_for():
+    classes = np.array(["low", "middle", "high"])
+    explanation = explanation_of([{3}], n_outputs=3, classes=classes, scale="logit")
+    assert plots.waterfall(explanation).get_xlabel() == "score of high"
+    ax = plots.waterfall(explanation, label="low")
+    assert (ax.get_xlabel(), widths(ax)) == ("score of low", [1.0])
+
+
+def test_a_waterfall_says_where_members_disagree():
+    explanation = explanation_of([{3}], open_confidence=np.array([0.6]))
+    assert ticks(plots.waterfall(explanation).yaxis) == ["gene 3 = 30  (60% of members)"]
+
+
+# The path and how good the model is --------------------------------------------------------------------------
+
+
+class Searched:
+    """What a fitted estimator shows of its search."""
+
+    sparsity = "auto"
+    sparsity_ = 0.01
+    path_ = pd.DataFrame(
+        {
+            "sparsity": [0.1, 0.01, 0.01, 0.001],
+            "validation_loss": [1.0, 0.3, 0.2, 0.4],
+            "validation_score": [0.0, 0.7, 0.8, 0.6],
+            "n_features": [0.0, 4.0, 3.0, 9.0],
+        }
+    )
+
+
+def test_the_path_shows_the_best_of_each_sparsity_and_the_chosen_one():
+    ax = plots.sparsity_path(Searched())
+    scores, chosen = ax.lines
+    np.testing.assert_allclose(scores.get_xydata(), [[0.001, 0.6], [0.01, 0.8], [0.1, 0.0]])
+    np.testing.assert_allclose(chosen.get_xdata(), 0.01)
+    (right,) = [other for other in ax.figure.axes if other is not ax]
+    np.testing.assert_allclose(right.lines[0].get_ydata(), [9, 3, 0])
+    assert ax.get_ylabel() == "R²"
+
+
+def test_a_search_for_a_number_of_features_has_no_score():
+    estimator = Searched()
+    estimator.path_ = Searched.path_.assign(validation_score=np.nan, validation_loss=np.nan)
+    ax = plots.sparsity_path(estimator)
+    assert len(ax.figure.axes) == 1
+    assert ax.get_ylabel() == "features of the median sample"
+
+
+def test_without_a_path_the_error_says_why():
+    estimator = Searched()
+    estimator.path_, estimator.sparsity = Searched.path_.iloc[:0], 0.01
+    with pytest.raises(ValueError, match=r"sparsity=0.01 was given, not searched for"):
+        plots.sparsity_path(estimator)
+
+
+def test_predictions_stand_against_the_truth():
+    ax = plots.predicted_against_true([1.0, 2.0, 3.0], [1.0, 2.0, 4.0])
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), [[1, 1], [2, 2], [3, 4]])
+    assert ax.get_title(loc="right") == "R² = 0.500"
+    with pytest.raises(ValueError, match="differ in their shape"):
+        plots.predicted_against_true([1.0], [1.0, 2.0])
+
+
+def test_calibration_gathers_samples_that_are_equally_sure():
+    probabilities = np.array([[0.9, 0.1], [0.1, 0.9], [0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
+    ax = plots.calibration(probabilities, ["a", "b", "b", "a", "b"], classes=["a", "b"], n_bins=10)
+    np.testing.assert_allclose(ax.collections[-1].get_offsets(), [[0.6, 1.0], [0.9, 0.75]])
+    assert ax.get_title(loc="right") == "expected calibration error 0.200"  # (1 * 0.4 + 4 * 0.15) / 5
+
+
+def test_survival_falls_in_steps_from_one():
+    ax = plots.survival_curves({"slow": ([2.0, 5.0], [0.8, 0.4]), "fast": ([1.0], [0.0])})
+    slow, fast = ax.lines
+    np.testing.assert_allclose(slow.get_xydata(), [[0, 1], [2, 0.8], [5, 0.4]])
+    assert slow.get_drawstyle() == "steps-post"
+    assert slow.get_color() != fast.get_color()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["slow", "fast"]
+
+
+# Whatever is drawn -------------------------------------------------------------------------------------------
+
+DRAWINGS = {
+    "gate_map": plots.gate_map,
+    "feature_frequency": plots.feature_frequency,
+    "set_frequency": plots.set_frequency,
+    "waterfall": plots.waterfall,
+    "sparsity_path": lambda _, ax=None: plots.sparsity_path(Searched(), ax=ax),
+    "predicted": lambda _, ax=None: plots.predicted_against_true([0.0, 1.0], [0.0, 1.0], ax=ax),
+    "calibration": lambda _, ax=None: plots.calibration([[0.5, 0.5]], [0], ax=ax),
+    "survival": lambda _, ax=None: plots.survival_curves({}, ax=ax),
+    "image": lambda _, ax=None: plots.gates_on_image(np.zeros(4), np.zeros(4), ax=ax),
+}
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_figure_is_drawn_on_the_given_axes_or_on_its_own(name):
+    _, ax = plt.subplots()
+    assert DRAWINGS[name](explanation_of(SETS), ax=ax) is ax
+    other = DRAWINGS[name](explanation_of(SETS))
+    assert other is not ax
+    other.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", ["gate_map", "feature_frequency", "waterfall"])
+def test_where_all_gates_are_shut_words_say_so(name):
+    ax = DRAWINGS[name](explanation_of([set(), set()]))
+    assert "all gates are shut" in words(ax)
+
+
+@pytest.mark.parametrize("name", ["gate_map", "feature_frequency", "set_frequency", "waterfall"])
+def test_hostile_names_are_drawn_as_text(name):
+    names = np.array(["$x^{2$", "<script>alert(1)</script>", "a" * 300, ""], object)
+    ax = DRAWINGS[name](explanation_of([{0, 1, 2, 3}], feature_names=names))
+    ax.figure.canvas.draw()
+    assert max(map(len, ticks(ax.xaxis) + ticks(ax.yaxis))) <= 80
