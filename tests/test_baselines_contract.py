@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lspin.baselines
+from any_target import AnyDeepSurv, AnySTGCox
 from lspin.baselines import NetClassifier, NetRegressor, STGClassifier, STGRegressor
 
 SMALL = {"random_state": 0}
@@ -15,6 +16,8 @@ RIVALS = [
     NetRegressor((20,), **SMALL),
     STGClassifier((20,), **SMALL),
     STGRegressor((20,), **SMALL),
+    AnyDeepSurv((4,), max_epochs=5, **SMALL),
+    AnySTGCox((4,), max_epochs=5, **SMALL),
 ]
 
 
@@ -24,7 +27,7 @@ def test_sklearn_contract(estimator, check):
 
 
 def test_every_rival_is_checked():
-    assert {type(rival).__name__ for rival in RIVALS} == set(lspin.baselines.__all__)
+    assert {type(rival).__name__.removeprefix("Any") for rival in RIVALS} == set(lspin.baselines.__all__)
 
 
 def draw_frame(n_rows=60):

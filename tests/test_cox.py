@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lspin
+from any_target import AnyLSPINCox
 from lspin import LSPINCox
 from lspin.survival import breslow_hazard, harrell_concordance, make_survival
 
@@ -43,22 +44,7 @@ def model(cohort):
     return LSPINCox(**QUICK).fit(*cohort[:2])
 
 
-class AnyTarget(LSPINCox):
-    """Takes scikit-learn's plain targets for times, all of which ended in an event."""
-
-    def _list_target(self, y, *, trains):
-        y = np.asarray(y)
-        if y.ndim == 1 and y.dtype.names is None:
-            numbers = y.astype(float) if y.dtype.kind != "O" else np.unique(y, return_inverse=True)[1]
-            y = (1 + numbers - numbers.min(), np.ones(len(y), bool))
-        return super()._list_target(y, trains=trains)
-
-    def score(self, X, y, sample_weight=None):
-        signed = self._list_target(y, trains=False)
-        return super().score(X, (np.abs(signed), signed > 0), sample_weight)
-
-
-@parametrize_with_checks([AnyTarget((4,), gate_hidden_layer_sizes=(4,), sparsity=0.001, max_epochs=5)])
+@parametrize_with_checks([AnyLSPINCox((4,), gate_hidden_layer_sizes=(4,), sparsity=0.001, max_epochs=5)])
 def test_sklearn_contract(estimator, check):
     check(estimator)
 

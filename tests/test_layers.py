@@ -34,6 +34,7 @@ LAYERS = [
     {"base"},
     {"estimators", "baselines.rival"},
     {"baselines.net", "baselines.stg"},
+    {"baselines.cox"},
     {"baselines"},
     {"__init__"},
     {"demo"},

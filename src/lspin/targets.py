@@ -1,16 +1,14 @@
 """Kinds of target: how classes, a response or times are read, weighed and scaled, and what outputs mean."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 
-from lspin.inference import Prediction
 from lspin.losses import complete_scores
 from lspin.survival import (
     StepFunction,
@@ -112,16 +110,12 @@ class ResponseTarget(RegressorMixin):
         return self.target_mean_ + self.target_scale_ * outputs[:, 0]
 
 
-class SurvivalTarget:
+class SurvivalTarget(BaseEstimator):
     """A time to an event, perhaps censored: the output is a log-hazard.
 
     Inside, a target is one signed number a row: the time, negative where it was censored. For fitting it becomes
     its rank, for only the order counts.
     """
-
-    ties: str
-    n_features_in_: int
-    _predict: Callable[[Any], Prediction]
 
     _survival_learned: ClassVar[dict[str, type]] = {
         "unique_times_": np.ndarray,
