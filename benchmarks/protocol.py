@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,6 +65,23 @@ class CpuTimer:
 def load_method(name: str) -> Any:
     """The module of a method, found by its file name: ``fit(train, valid, seed, budget) -> Fitted``."""
     return import_module(f"benchmarks.methods.{name}")
+
+
+class UnavailableError(RuntimeError):
+    """A method cannot run on this machine; the message says what is missing and how to get it."""
+
+
+def require_package(name: str, install: str) -> None:
+    """Raise ``UnavailableError`` unless a package can be imported; ``install`` is what to give to pip."""
+    if find_spec(name) is None:
+        raise UnavailableError(f"the package {name} is not installed: pip install {install}")
+
+
+def require_method(name: str) -> None:
+    """Raise ``UnavailableError`` if a method lacks something here, as the ``require`` of its file finds."""
+    require = getattr(load_method(name), "require", None)
+    if require is not None:
+        require()
 
 
 def show(part: Part, dataset: str) -> Samples:

@@ -18,7 +18,18 @@ import pytest
 from benchmarks import methods
 from benchmarks.experiment import Experiment, conduct, plan, read_seeds
 from benchmarks.experiments import motivating, table3
-from benchmarks.protocol import Budget, Samples, load_method, score_selection, select_everywhere, show, tune
+from benchmarks.protocol import (
+    Budget,
+    Samples,
+    UnavailableError,
+    load_method,
+    require_method,
+    require_package,
+    score_selection,
+    select_everywhere,
+    show,
+    tune,
+)
 from benchmarks.runs import Case, Run, do_run
 from benchmarks.tables import format_spread, merge_rows
 from benchmarks.wide import Task, score_counts, score_honesty, search_grid, select, split_rows
@@ -63,10 +74,18 @@ def test_every_experiment_runs_from_data_to_figure(name, folder):
     assert not (folder / f"{name}.csv").exists()  # a rehearsal stays in its own folder
 
 
+def load_or_skip(name):
+    try:
+        require_method(name)
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+    return load_method(name)
+
+
 @pytest.mark.parametrize("dataset", ["linear", "E1"])
 @pytest.mark.parametrize("name", LIGHT)
 def test_a_method_predicts_and_says_what_it_selects(name, dataset):
-    method = load_method(name)
+    method = load_or_skip(name)
     if dataset == "E1" and getattr(method, "REGRESSION_ONLY", False):
         return
     data = load_synthetic(dataset, 0, 40)
@@ -84,7 +103,7 @@ def test_a_method_predicts_and_says_what_it_selects(name, dataset):
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("name", WIDE)
 def test_a_method_for_wide_tables_learns_three_classes_from_one_column_each(name, is_sparse):
-    method, rng = load_method(name), np.random.default_rng(0)
+    method, rng = load_or_skip(name), np.random.default_rng(0)
     if not is_sparse and getattr(method, "COUNTS_ONLY", False):
         return
     y = np.arange(60) % 3
@@ -276,6 +295,17 @@ def test_methods_for_a_response_are_not_asked_for_classes():
     assert [(run.method, run.case.dataset) for run in plan(experiment, range(1))] == [
         ("lasso", "E1"), ("lasso", "E5"), ("ransac", "E5"),
     ]  # fmt: skip
+
+
+def test_a_method_that_cannot_run_here_is_left_out_and_the_others_are_done(tmp_path, monkeypatch, capsys):
+    absent = SimpleNamespace(fit=None, require=lambda: require_package("no_such_package", "the-package"))
+    monkeypatch.setitem(sys.modules, "benchmarks.methods.absent", absent)
+    arguments = ["--quick", "--methods", "absent", "lasso", "--jobs", "1", "--results", str(tmp_path)]
+    frame = conduct(motivating.EXPERIMENT, arguments).frame
+    assert set(frame["method"]) == {"lasso"}
+    assert "absent is left out: the package no_such_package is not installed: pip install the-package" in (
+        capsys.readouterr().err
+    )
 
 
 def test_seeds_are_read_as_people_write_them():
