@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks import methods
+from benchmarks.attributions import Explanation, count_needed, keep_largest
 from benchmarks.experiment import Experiment, conduct, plan, read_seeds
 from benchmarks.experiments import motivating, table3
 from benchmarks.protocol import (
@@ -116,6 +117,35 @@ def test_a_method_for_wide_tables_learns_three_classes_from_one_column_each(name
     assert np.mean(search.chosen.model.predict(train.X) == y) > 0.9
     if hasattr(method, "select_wide"):
         assert method.select_wide(search.chosen.model)[:3].all()
+
+
+@pytest.mark.parametrize("name", ["rf_shap", "ebm"])
+@pytest.mark.parametrize("dataset", ["E5", "E1"])
+def test_the_parts_of_an_explanation_sum_up_to_the_prediction(name, dataset):
+    method = load_or_skip(name)
+    train, valid, test = (show(part, dataset) for part in load_synthetic(dataset, 0, 60))
+    explained = method.fit(train, valid, 0, Budget(fits=1, epochs=5)).predict.__self__
+    parts, base, features = method.explain(explained._model, test.X)
+    outputs = base + parts.sum(axis=1)
+    if dataset == "E5":
+        np.testing.assert_allclose(outputs[:, 0], explained.predict(test.X), rtol=1e-5)
+    else:
+        answers = outputs.argmax(axis=1) if outputs.shape[1] > 1 else outputs[:, 0] > 0
+        np.testing.assert_array_equal(answers, explained.predict(test.X))
+    assert features.shape == (parts.shape[1], test.X.shape[1])
+
+
+@pytest.mark.parametrize("is_regression", [True, False])
+def test_a_row_counts_as_many_parts_as_its_prediction_needs(is_regression):
+    rng = np.random.default_rng(0)
+    parts = rng.normal(size=(200, 6, 1)) * 0.001
+    pairs = np.argsort(rng.random((200, 6)), axis=1)[:, :2]  # the two that matter are others in every row
+    np.put_along_axis(parts[:, :, 0], pairs, np.array([[3.0, -5.0]]) * rng.choice([-1, 1], (200, 1)), axis=1)
+    response = 1.0 + parts[:, :, 0].sum(axis=1)
+    explanation = Explanation(parts, np.array([1.0]), np.eye(6, dtype=bool))
+    y = response + rng.normal(size=200) if is_regression else (response > 0).astype(int)
+    assert count_needed(explanation, y, is_regression=is_regression) == (2 if is_regression else 1)
+    np.testing.assert_array_equal(np.sort(np.nonzero(keep_largest(parts, 2))[1].reshape(-1, 2)), np.sort(pairs))
 
 
 def test_a_capped_method_takes_the_best_of_the_settings_with_few_features():
