@@ -1,10 +1,12 @@
 """What every method is given and asked for: rows, a budget, tuning on validation rows, scores, seconds."""
 
+import io
 import math
 import platform
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -162,6 +164,17 @@ def fit_quietly(model: Any, train: Samples) -> Any:
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         return model.fit(train.X, train.y)
+
+
+@contextmanager
+def quiet_torch() -> Iterator[None]:
+    """Torch on one thread, and neither prints nor warnings of what is built on it."""
+    import torch
+
+    torch.set_num_threads(1)
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def validation_loss(model: Any, valid: Samples) -> float:

@@ -36,6 +36,7 @@ from benchmarks.tables import format_spread, merge_rows
 from benchmarks.wide import Task, score_counts, score_honesty, search_grid, select, split_rows
 from scipy import sparse
 from sklearn.linear_model import Lasso
+from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
 from lspin.datasets import load_synthetic
@@ -336,6 +337,46 @@ def test_a_method_that_cannot_run_here_is_left_out_and_the_others_are_done(tmp_p
     assert "absent is left out: the package no_such_package is not installed: pip install the-package" in (
         capsys.readouterr().err
     )
+
+
+class Pretrained:
+    """Stands for a network that needs no training: it says what the nearest of its rows says."""
+
+    def __init__(self, **settings):
+        assert settings["device"] == "cpu"
+
+    def fit(self, X, y):
+        self.nearest = KNeighborsClassifier(1).fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.nearest.predict(X)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("tabpfn", "TabPFN"), ("tabicl", "TabICL")])
+def test_a_network_trained_beforehand_is_used_where_its_weights_are_present(name, kind, monkeypatch):
+    library = SimpleNamespace(**{f"{kind}Classifier": Pretrained, f"{kind}Regressor": None})
+    monkeypatch.setitem(sys.modules, name, library)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(set_num_threads=lambda number: None))
+    method = load_method(name)
+    monkeypatch.setattr(method, "require", lambda: None)
+    train = show(load_synthetic("E1", 0, 40).train, "E1")
+    fitted = method.fit(train, train, 0, Budget(fits=20))
+    np.testing.assert_array_equal(fitted.predict(train.X), train.y)
+    assert fitted.select is None
+    assert fitted.costs == {"n_fits": 1, "n_failed": 0}
+
+
+@pytest.mark.parametrize("name", ["tabpfn", "tabicl"])
+def test_a_network_trained_beforehand_says_where_its_weights_are_to_be_had(name, tmp_path, monkeypatch):
+    pytest.importorskip(name, exc_type=ImportError)
+    if name == "tabicl":
+        monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", lambda *_: None)
+    else:
+        monkeypatch.setattr(load_method(name), "find_weights", lambda: [tmp_path / "weights"])
+    train = show(load_synthetic("E1", 0, 40).train, "E1")
+    with pytest.raises(UnavailableError, match=r"the weights are not present: .*(set TABPFN_TOKEN|hf download)"):
+        load_method(name).fit(train, train, 0, Budget(fits=1))
 
 
 def test_seeds_are_read_as_people_write_them():

@@ -10,10 +10,6 @@ paper trains on all rows at once, normalised in groups of five, and stops after 
 is before anything is learned: 54 % on E1, as it prints. Here batches are smaller, and it learns.
 """
 
-import io
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from itertools import product
 from typing import Any, Self
@@ -21,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from benchmarks.protocol import Budget, Fitted, Samples, require_package, tune
+from benchmarks.protocol import Budget, Fitted, Samples, quiet_torch, require_package, tune
 from benchmarks.wide import CAP, Task, as_dense
 
 SPACE = {
@@ -135,14 +131,3 @@ class TabNet:
 
     def selected(self, X: Any) -> np.ndarray:
         return self._model.explain(as_dense(X))[0] > 0
-
-
-@contextmanager
-def quiet_torch() -> Iterator[None]:
-    """One thread, and neither the library's prints nor its warnings."""
-    import torch
-
-    torch.set_num_threads(1)
-    with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")
-        yield
