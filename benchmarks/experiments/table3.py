@@ -144,14 +144,17 @@ HONESTY = {
 
 
 def tabulate_honesty(frame: pd.DataFrame) -> list[str]:
-    """Of methods with gates: what the mask tells without values, and what is left without the row's own values."""
+    """Of selections by row: what the mask tells without values, and what is left without the row's own values."""
     if "mask_accuracy" not in frame:
         return []
-    gated = frame[frame["mask_accuracy"].notna()]
+    by_row = frame[frame["mask_accuracy"].notna()]
+    by_row = by_row.reindex(
+        columns=[*dict.fromkeys(("method", "dataset", *HONESTY))]
+    )  # not all have gates to give
     lines = ["| table | method | " + " | ".join(name for name, _ in HONESTY.values()) + " |"]
     lines.append("|---" * (len(HONESTY) + 2) + "|")
     for dataset in DATASETS:
-        here = gated[gated["dataset"] == dataset]
+        here = by_row[by_row["dataset"] == dataset]
         for method in list_methods(here):
             runs = here[here["method"] == method]
             cells = [format_spread(runs[score], digits) for score, (_, digits) in HONESTY.items()]
