@@ -1,6 +1,7 @@
 """An experiment: which methods on which tables; one command does what is missing of it and makes its table."""
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from benchmarks.protocol import REGRESSION, Budget, load_method
+from benchmarks.protocol import REGRESSION, Budget, UnavailableError, load_method, require_method
 from benchmarks.runs import Case, Crew, Measure, Record, Run, do_missing, measure_method, read_finished
 from benchmarks.tables import RESULTS, merge_rows
 
@@ -63,7 +64,7 @@ def conduct(
     folder = choose_folder(asked)
     if asked.quick:
         experiment = rehearse(experiment)
-    methods = asked.methods or [m for m in experiment.methods if only is None or m in only]
+    methods = keep_available(asked.methods or [m for m in experiment.methods if only is None or m in only])
     seeds = asked.seeds or (range(1) if asked.quick else SEEDS)
     cases = tuple(case for case in experiment.cases if not asked.datasets or case.dataset in asked.datasets)
     runs = plan(replace(experiment, methods=tuple(methods), cases=cases), seeds)
@@ -83,6 +84,19 @@ def conduct(
     if failures:
         raise SystemExit(f"{len(failures)} runs failed, see above; the same command tries them again")
     return results
+
+
+def keep_available(methods: list[str]) -> list[str]:
+    """The methods that can run on this machine; of the others it is said what they lack."""
+    available = []
+    for method in methods:
+        try:
+            require_method(method)
+        except UnavailableError as reason:
+            print(f"{method} is left out: {reason}", file=sys.stderr)
+        else:
+            available.append(method)
+    return available
 
 
 def rehearse(experiment: Experiment) -> Experiment:

@@ -1,14 +1,17 @@
 """What every method is given and asked for: rows, a budget, tuning on validation rows, scores, seconds."""
 
+import io
 import math
 import platform
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,6 +67,23 @@ class CpuTimer:
 def load_method(name: str) -> Any:
     """The module of a method, found by its file name: ``fit(train, valid, seed, budget) -> Fitted``."""
     return import_module(f"benchmarks.methods.{name}")
+
+
+class UnavailableError(RuntimeError):
+    """A method cannot run on this machine; the message says what is missing and how to get it."""
+
+
+def require_package(name: str, install: str) -> None:
+    """Raise ``UnavailableError`` unless a package can be imported; ``install`` is what to give to pip."""
+    if find_spec(name) is None:
+        raise UnavailableError(f"the package {name} is not installed: pip install {install}")
+
+
+def require_method(name: str) -> None:
+    """Raise ``UnavailableError`` if a method lacks something here, as the ``require`` of its file finds."""
+    require = getattr(load_method(name), "require", None)
+    if require is not None:
+        require()
 
 
 def show(part: Part, dataset: str) -> Samples:
@@ -144,6 +164,17 @@ def fit_quietly(model: Any, train: Samples) -> Any:
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         return model.fit(train.X, train.y)
+
+
+@contextmanager
+def quiet_torch() -> Iterator[None]:
+    """Torch on one thread, and neither prints nor warnings of what is built on it."""
+    import torch
+
+    torch.set_num_threads(1)
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def validation_loss(model: Any, valid: Samples) -> float:

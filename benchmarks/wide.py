@@ -2,8 +2,8 @@
 
 A method for these tables is a file in ``methods/`` with ``WIDE_GRID``, at most twenty settings, and
 ``make_wide(task, **settings)``, an unfitted model; ``select_wide(model)`` tells which features it uses.
-A model that selects row by row has ``gates`` and ``predict_with_gates`` instead. A method that tunes by itself has
-``fit_wide(task) -> Search`` instead of a grid.
+A model that selects row by row has ``gates`` and ``predict_with_gates`` instead, or ``selected`` if its selection
+cannot be given to another row. A method that tunes by itself has ``fit_wide(task) -> Search`` instead of a grid.
 """
 
 import json
@@ -209,7 +209,7 @@ def search_grid(method: Any, task: Task) -> Search:
         losses = [judge(method, task, trial) for trial in trials]
         allowed = range(len(trials))
         if most := getattr(method, "MOST_FEATURES", None):
-            counts = [int(method.select_wide(trial.model).sum()) for trial in trials]
+            counts = [count_features(method, trial.model, task.train.X) for trial in trials]
             allowed = [place for place, count in enumerate(counts) if count < most] or [int(np.argmin(counts))]
         best = min(allowed, key=lambda place: losses[place])
     n_fits = len(grid) * (1 if task.valid is not None else 1 + N_INNER_FOLDS)
@@ -265,7 +265,7 @@ def measure_wide(run: Run) -> Record:
     here, there = select(method, model, task.train.X), select(method, model, test.X)
     if here is not None and there is not None:
         row |= score_counts(here, there)
-        if hasattr(model, "gates"):
+        if selects_by_row(model):
             row |= describe_heavy(there, correct, test)
             row |= score_honesty(model, here, there, task.train, test)
     row |= {
@@ -281,11 +281,25 @@ def measure_wide(run: Run) -> Record:
 
 def select(method: Any, model: Any, X: Any) -> np.ndarray | None:
     """Which features each row uses; a gate over an absent word or gene lets nothing through and does not count."""
-    if hasattr(model, "gates"):
-        return np.asarray((read_gates(model, X) > 0) & (as_dense(X) != 0 if sparse.issparse(X) else True))
+    if selects_by_row(model):
+        selected = read_gates(model, X) > 0 if hasattr(model, "gates") else model.selected(X)
+        return np.asarray(selected & (as_dense(X) != 0 if sparse.issparse(X) else True))
     if not hasattr(method, "select_wide"):
         return None
     return np.broadcast_to(method.select_wide(model), X.shape)
+
+
+def selects_by_row(model: Any) -> bool:
+    return hasattr(model, "gates") or hasattr(model, "selected")
+
+
+def count_features(method: Any, model: Any, X: Any) -> float:
+    """How many features the model uses; of one that selects row by row the median over rows."""
+    if not selects_by_row(model):
+        return float(method.select_wide(model).sum())
+    selected = select(method, model, X)
+    assert selected is not None
+    return float(np.median(selected.sum(axis=1)))
 
 
 def read_gates(model: Any, X: Any) -> np.ndarray:
@@ -341,14 +355,14 @@ def score_honesty(
 ) -> dict[str, float]:
     """What the mask alone tells, and what is left when a row keeps its gates but has another row's values."""
     reader = LogisticRegression(max_iter=1000).fit(train_mask.astype(float), train.y)
+    scores = {"mask_accuracy": 100 * float(reader.score(test_mask.astype(float), test.y))}
+    if not hasattr(model, "predict_with_gates"):
+        return scores
     order = np.random.RandomState(SPLIT_SEED).permutation(len(test.y))
     donors = np.empty(len(order), int)
     donors[order] = np.roll(order, 1)  # never itself
     exchanged = model.predict_with_gates(test.X[donors], read_gates(model, test.X))
-    return {
-        "mask_accuracy": 100 * float(reader.score(test_mask.astype(float), test.y)),
-        "exchanged_accuracy": 100 * float(np.mean(exchanged == test.y)),
-    }
+    return scores | {"exchanged_accuracy": 100 * float(np.mean(exchanged == test.y))}
 
 
 def score_trial(method: Any, trial: Trial, test: Samples) -> dict[str, Any]:

@@ -16,14 +16,27 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks import methods
+from benchmarks.attributions import Explanation, count_needed, keep_largest
 from benchmarks.experiment import Experiment, conduct, plan, read_seeds
 from benchmarks.experiments import motivating, table3
-from benchmarks.protocol import Budget, Samples, load_method, score_selection, select_everywhere, show, tune
+from benchmarks.protocol import (
+    Budget,
+    Samples,
+    UnavailableError,
+    load_method,
+    require_method,
+    require_package,
+    score_selection,
+    select_everywhere,
+    show,
+    tune,
+)
 from benchmarks.runs import Case, Run, do_run
 from benchmarks.tables import format_spread, merge_rows
 from benchmarks.wide import Task, score_counts, score_honesty, search_grid, select, split_rows
 from scipy import sparse
 from sklearn.linear_model import Lasso
+from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
 from lspin.datasets import load_synthetic
@@ -63,10 +76,18 @@ def test_every_experiment_runs_from_data_to_figure(name, folder):
     assert not (folder / f"{name}.csv").exists()  # a rehearsal stays in its own folder
 
 
+def load_or_skip(name):
+    try:
+        require_method(name)
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+    return load_method(name)
+
+
 @pytest.mark.parametrize("dataset", ["linear", "E1"])
 @pytest.mark.parametrize("name", LIGHT)
 def test_a_method_predicts_and_says_what_it_selects(name, dataset):
-    method = load_method(name)
+    method = load_or_skip(name)
     if dataset == "E1" and getattr(method, "REGRESSION_ONLY", False):
         return
     data = load_synthetic(dataset, 0, 40)
@@ -84,7 +105,7 @@ def test_a_method_predicts_and_says_what_it_selects(name, dataset):
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("name", WIDE)
 def test_a_method_for_wide_tables_learns_three_classes_from_one_column_each(name, is_sparse):
-    method, rng = load_method(name), np.random.default_rng(0)
+    method, rng = load_or_skip(name), np.random.default_rng(0)
     if not is_sparse and getattr(method, "COUNTS_ONLY", False):
         return
     y = np.arange(60) % 3
@@ -97,6 +118,35 @@ def test_a_method_for_wide_tables_learns_three_classes_from_one_column_each(name
     assert np.mean(search.chosen.model.predict(train.X) == y) > 0.9
     if hasattr(method, "select_wide"):
         assert method.select_wide(search.chosen.model)[:3].all()
+
+
+@pytest.mark.parametrize("name", ["rf_shap", "ebm"])
+@pytest.mark.parametrize("dataset", ["E5", "E1"])
+def test_the_parts_of_an_explanation_sum_up_to_the_prediction(name, dataset):
+    method = load_or_skip(name)
+    train, valid, test = (show(part, dataset) for part in load_synthetic(dataset, 0, 60))
+    explained = method.fit(train, valid, 0, Budget(fits=1, epochs=5)).predict.__self__
+    parts, base, features = method.explain(explained._model, test.X)
+    outputs = base + parts.sum(axis=1)
+    if dataset == "E5":
+        np.testing.assert_allclose(outputs[:, 0], explained.predict(test.X), rtol=1e-5)
+    else:
+        answers = outputs.argmax(axis=1) if outputs.shape[1] > 1 else outputs[:, 0] > 0
+        np.testing.assert_array_equal(answers, explained.predict(test.X))
+    assert features.shape == (parts.shape[1], test.X.shape[1])
+
+
+@pytest.mark.parametrize("is_regression", [True, False])
+def test_a_row_counts_as_many_parts_as_its_prediction_needs(is_regression):
+    rng = np.random.default_rng(0)
+    parts = rng.normal(size=(200, 6, 1)) * 0.001
+    pairs = np.argsort(rng.random((200, 6)), axis=1)[:, :2]  # the two that matter are others in every row
+    np.put_along_axis(parts[:, :, 0], pairs, np.array([[3.0, -5.0]]) * rng.choice([-1, 1], (200, 1)), axis=1)
+    response = 1.0 + parts[:, :, 0].sum(axis=1)
+    explanation = Explanation(parts, np.array([1.0]), np.eye(6, dtype=bool))
+    y = response + rng.normal(size=200) if is_regression else (response > 0).astype(int)
+    assert count_needed(explanation, y, is_regression=is_regression) == (2 if is_regression else 1)
+    np.testing.assert_array_equal(np.sort(np.nonzero(keep_largest(parts, 2))[1].reshape(-1, 2)), np.sort(pairs))
 
 
 def test_a_capped_method_takes_the_best_of_the_settings_with_few_features():
@@ -276,6 +326,57 @@ def test_methods_for_a_response_are_not_asked_for_classes():
     assert [(run.method, run.case.dataset) for run in plan(experiment, range(1))] == [
         ("lasso", "E1"), ("lasso", "E5"), ("ransac", "E5"),
     ]  # fmt: skip
+
+
+def test_a_method_that_cannot_run_here_is_left_out_and_the_others_are_done(tmp_path, monkeypatch, capsys):
+    absent = SimpleNamespace(fit=None, require=lambda: require_package("no_such_package", "the-package"))
+    monkeypatch.setitem(sys.modules, "benchmarks.methods.absent", absent)
+    arguments = ["--quick", "--methods", "absent", "lasso", "--jobs", "1", "--results", str(tmp_path)]
+    frame = conduct(motivating.EXPERIMENT, arguments).frame
+    assert set(frame["method"]) == {"lasso"}
+    assert "absent is left out: the package no_such_package is not installed: pip install the-package" in (
+        capsys.readouterr().err
+    )
+
+
+class Pretrained:
+    """Stands for a network that needs no training: it says what the nearest of its rows says."""
+
+    def __init__(self, **settings):
+        assert settings["device"] == "cpu"
+
+    def fit(self, X, y):
+        self.nearest = KNeighborsClassifier(1).fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.nearest.predict(X)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("tabpfn", "TabPFN"), ("tabicl", "TabICL")])
+def test_a_network_trained_beforehand_is_used_where_its_weights_are_present(name, kind, monkeypatch):
+    library = SimpleNamespace(**{f"{kind}Classifier": Pretrained, f"{kind}Regressor": None})
+    monkeypatch.setitem(sys.modules, name, library)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(set_num_threads=lambda number: None))
+    method = load_method(name)
+    monkeypatch.setattr(method, "require", lambda: None)
+    train = show(load_synthetic("E1", 0, 40).train, "E1")
+    fitted = method.fit(train, train, 0, Budget(fits=20))
+    np.testing.assert_array_equal(fitted.predict(train.X), train.y)
+    assert fitted.select is None
+    assert fitted.costs == {"n_fits": 1, "n_failed": 0}
+
+
+@pytest.mark.parametrize("name", ["tabpfn", "tabicl"])
+def test_a_network_trained_beforehand_says_where_its_weights_are_to_be_had(name, tmp_path, monkeypatch):
+    pytest.importorskip(name, exc_type=ImportError)
+    if name == "tabicl":
+        monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", lambda *_: None)
+    else:
+        monkeypatch.setattr(load_method(name), "find_weights", lambda: [tmp_path / "weights"])
+    train = show(load_synthetic("E1", 0, 40).train, "E1")
+    with pytest.raises(UnavailableError, match=r"the weights are not present: .*(set TABPFN_TOKEN|hf download)"):
+        load_method(name).fit(train, train, 0, Budget(fits=1))
 
 
 def test_seeds_are_read_as_people_write_them():
