@@ -1,0 +1,125 @@
+"""Cohorts with survival times: how they are split, and how every method is swept and scored on them.
+
+A method for cohorts is a file in ``methods/`` with ``COX_SWEEP``, settings from many features to few, and
+``make_cox(settings, seed, budget)``, an unfitted model with ``fit(X, y)``, ``predict(X)`` (higher is worse),
+``predict_survival_function(X, return_array=True)`` and ``unique_times_``; ``selected(X)`` where it selects.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold, train_test_split
+
+from benchmarks.protocol import CpuTimer, load_method
+from benchmarks.runs import Record, Run, describe, size_of
+from lspin.datasets import load_table
+from lspin.survival import harrell_concordance, integrated_brier_score, make_survival
+
+COHORTS = ("seer_breast", "metabric", "gbsg", "support")
+N_FOLDS = 10  # of SEER: trained on one, tested on the others
+VALIDATION = {"seer_breast": 0.05}  # shares of the rows; of a published training part
+VALIDATION_OF_PUBLISHED = 0.2
+N_NOISE = 3  # uniform columns that SEER gets, as in the paper
+FEW = 3  # features a patient, where a model may use only these
+SPLIT_SEED = 0
+N_SPLITS = {"seer_breast": N_FOLDS}  # the others have five draws of validation rows
+N_DRAWS = 5
+BRIER_TIMES = (0.1, 0.9, 30)  # from which to which quantile of the test times, and how many
+
+
+class Rows(NamedTuple):
+    """Patients with their outcome."""
+
+    X: np.ndarray
+    y: np.ndarray  # structured: event, time
+
+
+class Cohort(NamedTuple):
+    """What a method learns from, is chosen by and is judged by."""
+
+    train: Rows
+    valid: Rows
+    test: Rows
+    n_noise: int  # last columns, which are known to say nothing
+
+
+def load_cohort(name: str, seed: int) -> Cohort:
+    """A cohort as split by a seed; columns have mean 0 and variance 1 in the training rows."""
+    table = load_table(name)
+    X, n_noise = np.asarray(table.X, np.float64), 0
+    # One time of METABRIC's test part is 0: nobody is followed for no time, so it is half the least other time.
+    time = np.where(table.y["time"] > 0, table.y["time"], table.y["time"][table.y["time"] > 0].min() / 2)
+    y = make_survival(time, table.y["event"])
+    if table.is_test is None:
+        n_noise = N_NOISE
+        X = np.hstack([X, np.random.default_rng(SPLIT_SEED).random((len(X), n_noise))])
+        rest, valid = split_events(y, VALIDATION[name], SPLIT_SEED)
+        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=SPLIT_SEED).split(rest, y["event"][rest])
+        others, fold = list(folds)[seed]
+        train, test = rest[fold], rest[others]
+    else:
+        published, test = np.flatnonzero(~table.is_test), np.flatnonzero(table.is_test)
+        train, valid = (published[part] for part in split_events(y[published], VALIDATION_OF_PUBLISHED, seed))
+    center, scale = X[train].mean(axis=0), X[train].std(axis=0)
+    X = (X - center) / np.where(scale > 0, scale, 1.0)
+    return Cohort(*(Rows(X[part], y[part]) for part in (train, valid, test)), n_noise)
+
+
+def split_events(y: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places of all rows but a share, and of the share; both have their part of the events."""
+    places = train_test_split(np.arange(len(y)), test_size=share, random_state=seed, stratify=y["event"])
+    return np.sort(places[0]), np.sort(places[1])
+
+
+def has_split(dataset: str, seed: int) -> bool:
+    return seed < N_SPLITS.get(dataset, N_DRAWS)
+
+
+def measure_sweep(run: Run) -> Record:
+    """Fit a method with each setting of its sweep, and judge the one that the validation rows choose."""
+    cohort = load_cohort(run.case.dataset, run.seed)
+    method = load_method(run.method)
+    with CpuTimer() as timer:
+        path = [measure_setting(method, settings, cohort, run) for settings in method.COX_SWEEP[: run.budget.fits]]
+    best = max(path, key=lambda point: point["valid_c"])
+    few = [point for point in path if point["n_features"] <= FEW]
+    row = {f"best_{name}": value for name, value in best.items() if name != "settings"}
+    if few:
+        chosen = max(few, key=lambda point: point["valid_c"])
+        row |= {"few_test_c": chosen["test_c"], "few_n_features": chosen["n_features"]}
+    row |= {
+        "settings": json.dumps(best["settings"]),
+        "path": json.dumps(path),
+        "tuning_cpu_seconds": timer.seconds,
+    }
+    return {"row": {**describe(run), **size_of(cohort.train.X), **row}, "arrays": {}}
+
+
+def measure_setting(method: Any, settings: dict[str, Any], cohort: Cohort, run: Run) -> dict[str, Any]:
+    """Concordance and Brier score of one model, and how many features its test rows use."""
+    train, valid, test, n_noise = cohort
+    with CpuTimer() as timer:
+        model = method.make_cox(settings, run.seed, run.budget).fit(train.X, train.y)
+    selected = model.selected(test.X) if hasattr(model, "selected") else np.ones(test.X.shape, bool)
+    return {
+        "settings": settings,
+        "valid_c": harrell_concordance(valid.y, risk=model.predict(valid.X)).c_index,
+        "test_c": harrell_concordance(test.y, risk=model.predict(test.X)).c_index,
+        "ibs": score_curves(model, train, test),
+        "n_features": float(np.median(selected.sum(axis=1))),
+        "mean_features": float(selected.sum(axis=1).mean()),
+        "noise_share": float(selected[:, -n_noise:].mean(axis=0).max()) if n_noise else float("nan"),
+        "fitting_cpu_seconds": timer.seconds,
+    }
+
+
+def score_curves(model: Any, train: Rows, test: Rows) -> float:
+    """Integrated Brier score over the middle of the follow-up."""
+    first, last, count = BRIER_TIMES
+    known = model.unique_times_
+    low, high = np.quantile(test.y["time"], (first, last))
+    times = np.linspace(max(low, known[0]), min(high, known[-1]), count)
+    curves = model.predict_survival_function(test.X, return_array=True)
+    at = np.searchsorted(known, times, side="right") - 1
+    return integrated_brier_score(test.y, survival=curves[:, at], times=times, train=train.y)

@@ -1,0 +1,79 @@
+"""Concordance against the number of features a patient, on four cohorts: ``make bench-survival_curve``.
+
+Every method is fitted with each setting of its sweep; the validation rows choose one of all, and one of those
+with a median of at most three features a patient. The forest and LASSO need ``pip install scikit-survival``.
+"""
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.cohorts import COHORTS, FEW, has_split, measure_sweep
+from benchmarks.experiment import Experiment, Results, conduct
+from benchmarks.figures import make_axes, name_of, new_figure, save_figure, style_of
+from benchmarks.runs import Case
+from benchmarks.tables import tabulate, write_markdown
+
+METHODS = (
+    "cox_lspin", "cox_llspin", "cox_stg", "cox_stg_linear", "cox_lasso", "deepsurv", "survival_forest",
+)  # fmt: skip
+NAMES = {"seer_breast": "SEER (open extract)", "metabric": "METABRIC", "gbsg": "GBSG", "support": "SUPPORT"}
+DEEPSURV = {"metabric": 0.643, "gbsg": 0.668, "support": 0.618}  # what its authors publish
+PUBLISHED = {("deepsurv", NAMES[name]): c for name, c in DEEPSURV.items()}
+
+
+def report(results: Results) -> None:
+    frame = results.frame.assign(cohort=results.frame["dataset"].map(NAMES))
+    parts = {
+        "Harrell's C on the test rows, the model that the validation rows choose": tabulate(
+            frame, "best_test_c", columns="cohort", digits=3, paper=PUBLISHED
+        ),
+        "Median number of features a patient": tabulate(frame, "best_n_features", columns="cohort", digits=1),
+        f"C with a median of at most {FEW} features a patient": tabulate(
+            frame, "few_test_c", columns="cohort", digits=3
+        ),
+        "Integrated Brier score": tabulate(frame, "best_ibs", columns="cohort", digits=4),
+        "Share of the patients who use a noise column, of the one most used": tabulate(
+            frame, "best_noise_share", columns="cohort", digits=3
+        ),
+        "CPU seconds for the sweep": tabulate(frame, "tuning_cpu_seconds", columns="cohort", digits=1),
+    }
+    write_markdown(results.folder / "survival_curve.md", "Survival: concordance and features", parts, frame)
+    draw_curves(frame, results)
+
+
+def draw_curves(frame: pd.DataFrame, results: Results) -> None:
+    """One panel a cohort: C of every setting over the mean number of features, averaged over splits."""
+    shown = [name for name in COHORTS if name in set(frame["dataset"])]
+    figure = new_figure(3.4 * len(shown), 3.4)
+    for axes, name in zip(make_axes(figure, 1, len(shown))[0], shown, strict=True):
+        for method in METHODS:
+            runs = frame[(frame["dataset"] == name) & (frame["method"] == method)]
+            if runs.empty:
+                continue
+            paths = [json.loads(path) for path in runs["path"]]
+            points = np.array([[(p["mean_features"], p["test_c"]) for p in path] for path in paths]).mean(axis=0)
+            points = points[np.argsort(points[:, 0])]
+            axes.plot(*points.T, markersize=4, linewidth=1, label=name_of(method), **style_of(method, METHODS))
+        axes.set(title=NAMES[name], xlabel="features a patient (mean)", ylabel="C on test rows")
+        axes.grid(color="#EEEEEE", linewidth=0.6)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right")
+    save_figure(figure, results.folder / "survival_curve.png")
+
+
+EXPERIMENT = Experiment(
+    "survival_curve",
+    methods=METHODS,
+    cases=tuple(Case(name) for name in COHORTS),
+    quick_methods=("cox_llspin", "cox_stg_linear"),
+    quick_cases=(Case("metabric"), Case("seer_breast")),
+    report=report,
+    measure=measure_sweep,
+    applies=lambda method, case: True,
+    has_seed=lambda case, seed: has_split(case.dataset, seed),
+)
+
+if __name__ == "__main__":
+    conduct(EXPERIMENT)

@@ -1,0 +1,16 @@
+"""DeepSurv: a network of all features; it does not select. Swept over its size and weight decay."""
+
+from itertools import product
+from typing import Any
+
+from benchmarks.protocol import Budget
+from lspin.baselines import DeepSurv
+
+COX_SWEEP = tuple(
+    {"hidden_layer_sizes": layers, "weight_decay": decay}
+    for layers, decay in product(((32, 32), (200, 200)), (0.0, 1.0, 3.0, 10.0))
+)
+
+
+def make_cox(settings: dict[str, Any], seed: int, budget: Budget) -> DeepSurv:
+    return DeepSurv(**settings, max_epochs=budget.epochs, random_state=seed)

@@ -1,0 +1,59 @@
+"""A random survival forest (scikit-survival), on all features and on those that matter most to it.
+
+Forests do not select; so that it can be held against methods that do, it is fitted again on the features whose
+permutation lowers the concordance of its own training rows most.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+
+from benchmarks.protocol import Budget, require_package, select_everywhere
+
+COX_SWEEP = tuple(
+    {"n_features": count, "min_samples_leaf": leaf} for count in (None, 10, 5, 3, 2, 1) for leaf in (15, 50)
+)
+N_TREES, N_REPEATS = 100, 3
+
+
+def require() -> None:
+    require_package("sksurv", "scikit-survival")
+
+
+class Forest:
+    """A forest on some of the features."""
+
+    def __init__(self, n_features: int | None, min_samples_leaf: int, seed: int) -> None:
+        self._n_features, self._leaf, self._seed = n_features, min_samples_leaf, seed
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
+        self._kept = np.ones(X.shape[1], bool)
+        forest = self._grow(X, y)
+        if self._n_features is not None and self._n_features < X.shape[1]:
+            from sklearn.inspection import permutation_importance
+
+            found = permutation_importance(forest, X, y, n_repeats=N_REPEATS, random_state=self._seed)
+            self._kept = np.isin(np.arange(X.shape[1]), np.argsort(-found.importances_mean)[: self._n_features])
+            forest = self._grow(X[:, self._kept], y)
+        self._forest = forest
+        self.unique_times_ = forest.unique_times_
+        return self
+
+    def _grow(self, X: np.ndarray, y: np.ndarray) -> Any:
+        from sksurv.ensemble import RandomSurvivalForest
+
+        forest = RandomSurvivalForest(N_TREES, min_samples_leaf=self._leaf, random_state=self._seed)
+        return forest.fit(X, y)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return self._forest.predict(X[:, self._kept])
+
+    def predict_survival_function(self, X: np.ndarray, *, return_array: bool) -> np.ndarray:
+        return self._forest.predict_survival_function(X[:, self._kept], return_array=return_array)
+
+    def selected(self, X: np.ndarray) -> np.ndarray:
+        return select_everywhere(self._kept, X)
+
+
+def make_cox(settings: dict[str, Any], seed: int, budget: Budget) -> Forest:
+    return Forest(**settings, seed=seed)
