@@ -7,10 +7,20 @@ import scipy.sparse as sp
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lspin.baselines
-from lspin.baselines import NetClassifier, NetRegressor, STGClassifier, STGRegressor
+from lspin.baselines import (
+    INVASEClassifier,
+    INVASERegressor,
+    NetClassifier,
+    NetRegressor,
+    STGClassifier,
+    STGRegressor,
+)
 
 SMALL = {"random_state": 0}
+DRAWN = {"gate_hidden_layer_sizes": (10,), "learning_rate": 0.02, "max_epochs": 200, **SMALL}
 RIVALS = [
+    INVASEClassifier((20,), **DRAWN),
+    INVASERegressor((20,), **DRAWN),
     NetClassifier((20,), **SMALL),
     NetRegressor((20,), **SMALL),
     STGClassifier((20,), **SMALL),

@@ -1,6 +1,9 @@
 """The rivals: methods that LSPIN is compared with, as scikit-learn estimators with its vocabulary."""
 
+from lspin.baselines.invase import INVASEClassifier, INVASERegressor
 from lspin.baselines.net import NetClassifier, NetRegressor
 from lspin.baselines.stg import STGClassifier, STGRegressor
 
-__all__ = ["NetClassifier", "NetRegressor", "STGClassifier", "STGRegressor"]
+__all__ = [
+    "INVASEClassifier", "INVASERegressor", "NetClassifier", "NetRegressor", "STGClassifier", "STGRegressor",
+]  # fmt: skip
