@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from lspin.baselines import invase
-from lspin.baselines.draws import log_likelihood, log_odds, sigmoid
+from lspin.baselines import invase, realx
+from lspin.baselines.draws import draw_mask, log_likelihood, log_odds, sigmoid
 from lspin.losses import squared_error
 from lspin.model import Batch
 from lspin.networks import apply_layers, init_layers
@@ -58,7 +58,12 @@ def draw_invase():
     return draw_slopes(invase.ActorCritic("squared_error", None), weights, invase.Strengths(PRICE))
 
 
-@pytest.mark.parametrize("draw", [draw_invase])
+def draw_realx(temperature):
+    method = realx.Rebar(realx.RandomMasks("squared_error", None, N_FEATURES))
+    return draw_slopes(method, realx.Weights(SELECTOR, PREDICTOR), realx.Strengths(PRICE, temperature))
+
+
+@pytest.mark.parametrize("draw", [draw_invase, lambda: draw_realx(0.1), lambda: draw_realx(1.0)])
 def test_the_selectors_slope_is_on_average_that_of_the_expected_loss(draw):
     slopes = draw()
     exact = jax.grad(expected_loss)(SELECTOR, PREDICTOR)
@@ -66,6 +71,22 @@ def test_the_selectors_slope_is_on_average_that_of_the_expected_loss(draw):
     errors = slopes.std(axis=0) / np.sqrt(N_DRAWS)
     assert np.abs(exact).max() > 50 * errors.max()  # the draws can tell
     assert np.all(np.abs(slopes.mean(axis=0) - exact) < 4.5 * errors + 1e-6)
+
+
+def test_rebar_varies_less_than_reinforce_without_a_baseline():
+    plain = draw_slopes(Reinforce(), realx.Weights(SELECTOR, PREDICTOR), realx.Strengths(PRICE, 0.5))
+    assert draw_realx(0.5).var(axis=0).sum() < 0.5 * plain.var(axis=0).sum()
+
+
+class Reinforce:
+    """The loss of a drawn mask times the slope of its log-probability, and nothing taken off."""
+
+    def objective(self, weights, batch, key, progress, strengths):
+        odds = apply_layers(weights.selector, batch.values, "tanh")
+        mask = draw_mask(key, jax.lax.stop_gradient(sigmoid(odds)))
+        losses = realx.RandomMasks("squared_error", None, N_FEATURES).lose(weights.prediction, mask, batch)
+        likelihood = (log_likelihood(odds, mask) * (1 - batch.shut)).sum(axis=1)
+        return (jax.lax.stop_gradient(losses) * likelihood * batch.shares).sum()
 
 
 def test_invases_predictor_learns_from_the_drawn_features():
@@ -87,3 +108,12 @@ def test_odds_chances_and_likelihoods_are_scipys():
     assert np.isfinite(log_odds(np.array([0.0, 1.0]))).all()
     np.testing.assert_allclose(log_likelihood(odds, np.ones(5)), np.log(expit(odds)), atol=1e-12)
     np.testing.assert_allclose(log_likelihood(odds, np.zeros(5)), np.log(expit(-odds)), atol=1e-12)
+
+
+def test_a_mask_drawn_again_is_the_same_mask():
+    odds = jnp.asarray(RNG.normal(size=(50, 8)), jnp.float32)
+    for temperature in (0.01, 1.0):
+        mask, relaxed, again = realx.relax(jnp.uint32(1), jnp.uint32(2), odds, temperature)
+        np.testing.assert_array_equal(relaxed > 0.5, mask == 1)
+        np.testing.assert_array_equal(again > 0.5, mask == 1)
+    assert jnp.abs(relaxed - again).max() > 0.1

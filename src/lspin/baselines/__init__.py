@@ -2,8 +2,10 @@
 
 from lspin.baselines.invase import INVASEClassifier, INVASERegressor
 from lspin.baselines.net import NetClassifier, NetRegressor
+from lspin.baselines.realx import EvalXClassifier, EvalXRegressor, REALXClassifier, REALXRegressor
 from lspin.baselines.stg import STGClassifier, STGRegressor
 
 __all__ = [
-    "INVASEClassifier", "INVASERegressor", "NetClassifier", "NetRegressor", "STGClassifier", "STGRegressor",
+    "EvalXClassifier", "EvalXRegressor", "INVASEClassifier", "INVASERegressor",
+    "NetClassifier", "NetRegressor", "REALXClassifier", "REALXRegressor", "STGClassifier", "STGRegressor",
 ]  # fmt: skip
