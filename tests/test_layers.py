@@ -32,7 +32,7 @@ LAYERS = [
     {"base"},
     {"estimators", "baselines.rival"},
     {"baselines.net", "baselines.draws"},
-    {"baselines.stg", "baselines.invase", "baselines.realx"},
+    {"baselines.stg", "baselines.invase", "baselines.l2x", "baselines.realx"},
     {"baselines"},
     {"__init__"},
     {"demo"},
