@@ -31,7 +31,7 @@ from lspin.datasets import load_synthetic
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = (
     "table1", "motivating", "gate_statistics", "unequal", "overlap", "sigma", "time_n", "time_d", "speed_wide",
-    "table3", "nll", "counts",
+    "table3", "nll", "counts", "published",
 )  # fmt: skip
 OF_REAL_TABLES = ("table3", "nll", "counts")
 FOLDER = os.environ.get("LSPIN_DATA")
