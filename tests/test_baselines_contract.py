@@ -8,10 +8,32 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lspin.baselines
 from any_target import AnyDeepSurv, AnySTGCox
-from lspin.baselines import NetClassifier, NetRegressor, STGClassifier, STGRegressor
+from lspin.baselines import (
+    EvalXClassifier,
+    EvalXRegressor,
+    INVASEClassifier,
+    INVASERegressor,
+    L2XClassifier,
+    L2XRegressor,
+    NetClassifier,
+    NetRegressor,
+    REALXClassifier,
+    REALXRegressor,
+    STGClassifier,
+    STGRegressor,
+)
 
 SMALL = {"random_state": 0}
+DRAWN = {"gate_hidden_layer_sizes": (10,), "learning_rate": 0.02, "max_epochs": 200, **SMALL}
 RIVALS = [
+    EvalXClassifier((20,), max_epochs=200, **SMALL),
+    EvalXRegressor((20,), max_epochs=200, **SMALL),
+    INVASEClassifier((20,), **DRAWN),
+    INVASERegressor((20,), **DRAWN),
+    L2XClassifier((20,), n_features=2, **DRAWN),
+    L2XRegressor((20,), n_features=2, **DRAWN),
+    REALXClassifier((20,), **DRAWN),
+    REALXRegressor((20,), **DRAWN),
     NetClassifier((20,), **SMALL),
     NetRegressor((20,), **SMALL),
     STGClassifier((20,), **SMALL),

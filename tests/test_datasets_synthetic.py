@@ -10,7 +10,7 @@ SIZES = {
     "E1": (1710, 90, 200), "E2": (1710, 90, 200), "E3": (1710, 90, 200), "E4": (855, 95, 50),
     "E5": (1500, 300, 300), "overlap": (5400, 300, 300), "linear": (480, 60, 60), "unequal": (480, 60, 60),
     "markers": (800, 100, 100),
-}  # fmt: skip
+} | dict.fromkeys((f"Syn{number}" for number in range(1, 7)), (10_000, 1000, 10_000))  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -50,6 +50,29 @@ def test_classes_follow_the_formulas_of_the_paper(name):
         assert set(np.flatnonzero(matters) + 1) == features | (set() if name == "E4" else {11})
 
 
+PUBLISHED = {
+    "Syn1": (PRODUCT,), "Syn2": (SQUARES,), "Syn3": (MIXTURE,),
+    "Syn4": (PRODUCT, SQUARES), "Syn5": (PRODUCT, MIXTURE), "Syn6": (SQUARES, MIXTURE),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_classes_of_the_published_sets_are_drawn_with_their_probability(name):
+    test = load_synthetic(name, seed=0).test
+    expected = np.empty(len(test.y))
+    for group, (exponent, features) in enumerate(PUBLISHED[name]):
+        rows = test.groups == group
+        expected[rows] = 1 / (1 + np.exp(exponent([None, *test.X[rows].T])))
+        own = features | ({11} if len(PUBLISHED[name]) > 1 else set())
+        assert set(np.flatnonzero(test.relevant[rows][0]) + 1) == own
+    if len(PUBLISHED[name]) > 1:
+        np.testing.assert_array_equal(test.groups == 0, test.X[:, 10] < 0)
+    for low in (0, 0.25, 0.5, 0.75):
+        inside = (expected >= low) & (expected < low + 0.25)
+        error = np.sqrt((expected * (1 - expected))[inside].sum()) / inside.sum()
+        assert test.y[inside].mean() == pytest.approx(expected[inside].mean(), abs=4.5 * error)
+
+
 def test_the_groups_of_e4_lie_around_one_and_minus_one():
     train = load_synthetic("E4", seed=0).train
     for group, center in ((0, 1), (1, -1)):
@@ -82,7 +105,9 @@ def test_the_linear_responses_have_the_coefficients_of_the_paper(name, shared):
 DIGESTS = {
     "E1": "b77c9adbc3ed2952", "E2": "913f5b0bd07dc407", "E3": "ed0448071fa7d898", "E4": "6b9253ed2d282564",
     "E5": "3bbd33599a852a0f", "overlap": "6f899d9be76ad520", "linear": "041670b3858a49d0",
-    "unequal": "061e935dfaa580d5", "markers": "4a0a6d7d7c64a65c",
+    "unequal": "061e935dfaa580d5", "markers": "4a0a6d7d7c64a65c", "Syn1": "4c61aed4ba49440a",
+    "Syn2": "fecd7fe6c6e95707", "Syn3": "93ee54f8528c6832", "Syn4": "71efeac4207a1fa5",
+    "Syn5": "2f04918e20c65893", "Syn6": "a02725b0ac620ac9",
 }  # fmt: skip
 
 

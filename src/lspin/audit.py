@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, r2_score
@@ -44,7 +45,7 @@ class _Task(NamedTuple):
     rng: np.random.Generator
 
 
-def audit_leakage(estimator: Any, X: Any, y: Any, *, random_state: int = 0) -> LeakageAudit:
+def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, random_state: int = 0) -> LeakageAudit:
     """Ask whether a model's mask tells the answer that the selected values do not.
 
     Parameters
@@ -56,6 +57,9 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, random_state: int = 0) -> L
         Rows to judge by, the more the better, for the evaluators learn from them too (each row is judged by
         evaluators that learned from others). Rows the model was trained on may be among them: they flatter its
         own score, but that does not enter the verdict.
+    evaluator
+        A classifier or regressor to clone as the judge of the selected values, instead of boosted trees: one
+        that reads not-a-number as hidden, such as :class:`lspin.baselines.EvalXClassifier`.
     random_state
         Of the folds and of the masks that evaluators learn with.
 
@@ -67,17 +71,18 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, random_state: int = 0) -> L
     Notes
     -----
     A mask may well be informative: it may depend on a feature that is itself selected, or open a marker where the
-    marker is high. It leaks only if it tells something beyond the values it shows. So an evaluator (boosted trees)
-    learns to predict y from rows that wear the masks of other rows, drawn at random: no mask has anything to do
-    with the row that wears it, and there is nothing to learn from it. This evaluator then judges each row's own
-    selection, and a second model adds the prediction from the mask alone. If the two explain more of y than the
-    first by over 0.02 (of its entropy or variance) and by over two standard errors, the mask leaks.
+    marker is high. It leaks only if it tells something beyond the values it shows. So an evaluator (boosted trees
+    by default) learns to predict y from rows that wear the masks of other rows, drawn at random: no mask has
+    anything to do with the row that wears it, and there is nothing to learn from it. This evaluator then judges
+    each row's own selection, and a second model (always boosted trees) adds the prediction from the mask alone.
+    If the two explain more of y than the first by over 0.02 (of its entropy or variance) and by over two standard
+    errors, the mask leaks.
 
     """
     y, selected = np.asarray(y), _read_selection(estimator, X)
     task = _pose(y, hasattr(estimator, "classes_"), len(selected), random_state)
     values, seen = _read_values(X, selected)
-    from_values = _predict_from_values(task, values, seen)
+    from_values = _predict_from_values(task, values, seen, evaluator)
     from_mask = _predict_from_features(task, selected[:, selected.any(axis=0)].astype(np.float64))
     alone = _combine(task, from_values)
     both = _combine(task, np.hstack([from_values, from_mask]))
@@ -160,7 +165,7 @@ def _read_values(X: Any, selected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 # Evaluators -------------------------------------------------------------------------------------------------
 
 
-def _predict_from_values(task: _Task, values: np.ndarray, seen: np.ndarray) -> np.ndarray:
+def _predict_from_values(task: _Task, values: np.ndarray, seen: np.ndarray, evaluator: Any) -> np.ndarray:
     """Judge each row's own selection by an evaluator that learned from other rows, under yet other rows' masks."""
     predicted = np.empty((len(values), task.n_classes or 1))
     for learned, judged in task.folds:
@@ -168,7 +173,11 @@ def _predict_from_values(task: _Task, values: np.ndarray, seen: np.ndarray) -> n
         rows = np.tile(learned, n_copies)
         masks = seen[task.rng.choice(learned, len(rows))]
         predicted[judged] = _learn_and_predict(
-            task, np.where(masks, values[rows], np.nan), rows, np.where(seen[judged], values[judged], np.nan)
+            task,
+            np.where(masks, values[rows], np.nan),
+            rows,
+            np.where(seen[judged], values[judged], np.nan),
+            evaluator,
         )
     return predicted
 
@@ -180,15 +189,19 @@ def _predict_from_features(task: _Task, features: np.ndarray) -> np.ndarray:
     return predicted
 
 
-def _learn_and_predict(task: _Task, inputs: np.ndarray, rows: np.ndarray, judged: np.ndarray) -> np.ndarray:
-    """Log-probabilities of the classes, or the response, by boosted trees; not-a-number is a hidden value."""
+def _learn_and_predict(
+    task: _Task, inputs: np.ndarray, rows: np.ndarray, judged: np.ndarray, evaluator: Any = None
+) -> np.ndarray:
+    """Log-probabilities of the classes, or the response; not-a-number is a hidden value."""
     known = ~np.isnan(inputs).all(axis=0)  # the trees refuse a column that is always hidden, or no column
     inputs, judged = (np.column_stack([np.zeros(len(part)), part[:, known]]) for part in (inputs, judged))
-    kind = HistGradientBoostingClassifier if task.n_classes else HistGradientBoostingRegressor
-    trees = kind(early_stopping=False, random_state=0).fit(inputs, task.codes[rows])
+    if evaluator is None:
+        kind = HistGradientBoostingClassifier if task.n_classes else HistGradientBoostingRegressor
+        evaluator = kind(early_stopping=False, random_state=0)
+    fitted = clone(evaluator).fit(inputs, task.codes[rows])
     if task.n_classes is None:
-        return trees.predict(judged)[:, None]
-    return np.log(np.maximum(trees.predict_proba(judged), FLOOR))
+        return fitted.predict(judged)[:, None]
+    return np.log(np.maximum(fitted.predict_proba(judged), FLOOR))
 
 
 def _decide(task: _Task, predicted: np.ndarray) -> np.ndarray:

@@ -1,7 +1,14 @@
 """The rivals: methods that LSPIN is compared with, as scikit-learn estimators with its vocabulary."""
 
 from lspin.baselines.cox import DeepSurv, STGCox
+from lspin.baselines.invase import INVASEClassifier, INVASERegressor
+from lspin.baselines.l2x import L2XClassifier, L2XRegressor
 from lspin.baselines.net import NetClassifier, NetRegressor
+from lspin.baselines.realx import EvalXClassifier, EvalXRegressor, REALXClassifier, REALXRegressor
 from lspin.baselines.stg import STGClassifier, STGRegressor
 
-__all__ = ["DeepSurv", "NetClassifier", "NetRegressor", "STGClassifier", "STGCox", "STGRegressor"]
+__all__ = [
+    "DeepSurv", "EvalXClassifier", "EvalXRegressor", "INVASEClassifier", "INVASERegressor", "L2XClassifier",
+    "L2XRegressor", "NetClassifier", "NetRegressor", "REALXClassifier", "REALXRegressor", "STGClassifier", "STGCox",
+    "STGRegressor",
+]  # fmt: skip

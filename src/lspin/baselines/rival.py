@@ -24,7 +24,7 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 COUNT = Interval(Integral, 1, None, closed="left")
 
-N_STEPS, FEWEST_EPOCHS = 2000, 10  # of training, where the number of epochs is not given
+FEWEST_EPOCHS = 10  # of training, where the number of epochs is not given
 
 
 class Rival(TableEstimator):
@@ -44,6 +44,7 @@ class Rival(TableEstimator):
         "batch_size": [COUNT],
         "random_state": ["random_state"],
     }
+    _n_steps = 2000  # of training, where the number of epochs is not given
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a table.
@@ -84,7 +85,8 @@ class Rival(TableEstimator):
         wanted = getattr(self, "n_features", None)
         if wanted is not None and wanted > n_features:
             raise ValueError(
-                f"n_features={wanted}, but only {n_features} of the {self.n_features_in_} columns vary"
+                f"n_features={wanted}, but X has {n_features} feature(s) that vary among its "
+                f"{self.n_features_in_} columns"
             )
 
     def _store(self, table: Table, levels: Levels) -> Table:
@@ -115,7 +117,7 @@ class Rival(TableEstimator):
         from lspin.descent import Pace, descend
 
         batch_size = min(int(self.batch_size), len(examples.target))
-        epochs = self.max_epochs or max(N_STEPS // max(len(examples.target) // batch_size, 1), FEWEST_EPOCHS)
+        epochs = self.max_epochs or max(self._n_steps // max(len(examples.target) // batch_size, 1), FEWEST_EPOCHS)
         pace = Pace(float(self.learning_rate), float(self.weight_decay), int(epochs), int(self.batch_size))
         done = descend(method, start, examples, pace, strengths, int(rng.randint(2**31 - 1)))
         self.n_iter_ = len(done.losses)

@@ -35,8 +35,9 @@ def load_synthetic(name: str, seed: int, n_train: int | None = None, n_features:
     ----------
     name
         ``"E1"`` to ``"E5"``, ``"overlap"`` (E1 with a feature in both groups), ``"linear"`` (two groups with
-        their own linear response), ``"unequal"`` (one coefficient of which differs between the groups) or
-        ``"markers"`` (simulated counts of two cell types with a marker gene each).
+        their own linear response), ``"unequal"`` (one coefficient of which differs between the groups),
+        ``"markers"`` (simulated counts of two cell types with a marker gene each), or ``"Syn1"`` to ``"Syn6"``
+        (those that INVASE was published with: classes that are drawn, not certain).
     seed
         Of the draw and of the split.
     n_train
@@ -48,6 +49,9 @@ def load_synthetic(name: str, seed: int, n_train: int | None = None, n_features:
 
     Notes
     -----
+    In ``"Syn3"``, ``"Syn5"`` and ``"Syn6"`` the third expression is that of E2, as in INVASE's public code, which
+    differs from the formula in its paper (``-10 sin(2 x7) + 2 |x8| + x9 + exp(-x10)``). Validation rows are ours.
+
     ``"markers"`` is a simulation and should be called one wherever it is shown. Its 500 microglia and 500
     oligodendrocyte precursors have raw counts, negative binomial, with means and dispersions fitted to CD74 and
     PDGFRA in human nuclei; 100 noise genes have the same mean in both classes. ``relevant`` is the marker of the
@@ -111,10 +115,9 @@ def _number(n_features: int) -> np.ndarray:
     return np.array([f"x{place}" for place in range(1, n_features + 1)])
 
 
-def _draw_nonlinear(rng: np.random.RandomState, n_samples: int, first: str, second: str) -> Part:
-    """E1 to E3: the sign of the last feature decides which expression of the others makes the class."""
-    X = rng.standard_normal((n_samples, 11))
-    expressions: dict[str, tuple[np.ndarray, list[int]]] = {
+def _express(X: np.ndarray) -> dict[str, tuple[np.ndarray, list[int]]]:
+    """Exponents of E1 to E3 and Syn1 to Syn6, and the features in them."""
+    return {
         "product": (X[:, 0] * X[:, 1], [0, 1]),
         "shared product": (X[:, 0] * X[:, 2], [0, 2]),
         "squares": ((X[:, 2:6] ** 2).sum(axis=1) - 4, [2, 3, 4, 5]),
@@ -123,14 +126,38 @@ def _draw_nonlinear(rng: np.random.RandomState, n_samples: int, first: str, seco
             [6, 7, 8, 9],
         ),
     }
-    negative = X[:, 10] < 0
+
+
+def _switch(X: np.ndarray, first: str, second: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Exponent, relevant features and group: the sign of the last feature decides which expression counts."""
+    expressions, negative = _express(X), X[:, 10] < 0
     exponent = np.where(negative, expressions[first][0], expressions[second][0])
     relevant = np.zeros(X.shape, bool)
     relevant[:, 10] = True
     relevant[:, expressions[first][1]] |= negative[:, None]
     relevant[:, expressions[second][1]] |= ~negative[:, None]
+    return exponent, relevant, (~negative).astype(int)
+
+
+def _draw_nonlinear(rng: np.random.RandomState, n_samples: int, first: str, second: str) -> Part:
+    """E1 to E3: the class is certain."""
+    X = rng.standard_normal((n_samples, 11))
+    exponent, relevant, groups = _switch(X, first, second)
     # 1 / (1 + exp(e)) > 0.5 says e < 0.
-    return Part(X, (exponent < 0).astype(int), relevant, (~negative).astype(int), _number(11))
+    return Part(X, (exponent < 0).astype(int), relevant, groups, _number(11))
+
+
+def _draw_published(rng: np.random.RandomState, n_samples: int, first: str, second: str | None) -> Part:
+    """Syn1 to Syn6: the class is drawn, with probability 1 / (1 + exp(e)); one expression needs no switch."""
+    X = rng.standard_normal((n_samples, 11))
+    if second is None:
+        exponent, features = _express(X)[first]
+        relevant = np.broadcast_to(np.isin(np.arange(11), features), X.shape)
+        groups = np.zeros(n_samples, int)
+    else:
+        exponent, relevant, groups = _switch(X, first, second)
+    y = rng.random_sample(n_samples) * (1 + np.exp(exponent)) < 1
+    return Part(X, y.astype(int), relevant, groups, _number(11))
 
 
 def _draw_groups(rng: np.random.RandomState, n_samples: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
@@ -204,6 +231,10 @@ def _nonlinear(first: str, second: str) -> Callable[[np.random.RandomState, int]
     return lambda rng, n_samples: _draw_nonlinear(rng, n_samples, first, second)
 
 
+def _published(first: str, second: str | None = None) -> Callable[[np.random.RandomState, int], Part]:
+    return lambda rng, n_samples: _draw_published(rng, n_samples, first, second)
+
+
 SETS = {
     "E1": Recipe(_nonlinear("product", "squares"), 11, 1710, 90, 200, extensible=True),
     "E2": Recipe(_nonlinear("product", "mixture"), 11, 1710, 90, 200, extensible=True),
@@ -214,4 +245,10 @@ SETS = {
     "linear": Recipe(lambda rng, n_samples: _draw_linear(rng, n_samples, -0.5), 5, 480, 60, 60),
     "unequal": Recipe(lambda rng, n_samples: _draw_linear(rng, n_samples, 0.5), 5, 480, 60, 60),
     "markers": Recipe(_draw_markers, 102, 800, 100, 100),
+    "Syn1": Recipe(_published("product"), 11, 10_000, 1000, 10_000),
+    "Syn2": Recipe(_published("squares"), 11, 10_000, 1000, 10_000),
+    "Syn3": Recipe(_published("mixture"), 11, 10_000, 1000, 10_000),
+    "Syn4": Recipe(_published("product", "squares"), 11, 10_000, 1000, 10_000),
+    "Syn5": Recipe(_published("product", "mixture"), 11, 10_000, 1000, 10_000),
+    "Syn6": Recipe(_published("squares", "mixture"), 11, 10_000, 1000, 10_000),
 }
