@@ -8,7 +8,18 @@ from lspin.baselines.realx import EvalXClassifier, EvalXRegressor, REALXClassifi
 from lspin.baselines.stg import STGClassifier, STGRegressor
 
 __all__ = [
-    "DeepSurv", "EvalXClassifier", "EvalXRegressor", "INVASEClassifier", "INVASERegressor", "L2XClassifier",
-    "L2XRegressor", "NetClassifier", "NetRegressor", "REALXClassifier", "REALXRegressor", "STGClassifier", "STGCox",
+    "DeepSurv",
+    "EvalXClassifier",
+    "EvalXRegressor",
+    "INVASEClassifier",
+    "INVASERegressor",
+    "L2XClassifier",
+    "L2XRegressor",
+    "NetClassifier",
+    "NetRegressor",
+    "REALXClassifier",
+    "REALXRegressor",
+    "STGClassifier",
+    "STGCox",
     "STGRegressor",
-]  # fmt: skip
+]
