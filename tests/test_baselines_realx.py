@@ -29,7 +29,8 @@ def test_evalx_predicts_the_mean_given_the_features_it_sees():
 
 def test_realx_selects_what_a_random_mask_would_miss():
     X, y = draw_sum()
-    settings = {"gate_hidden_layer_sizes": (20,), "learning_rate": 0.005, "max_epochs": 300, "random_state": 0}
+    settings = {"gate_hidden_layer_sizes": (20,), "sparsity": 0.03, "learning_rate": 0.005, "max_epochs": 300}
+    settings["random_state"] = 0
     for model, target in ((REALXClassifier((30,), **settings), y > 0), (REALXRegressor((30,), **settings), y)):
         model.fit(X[:600], target[:600])
         shares = model.selected(X[600:]).mean(axis=0)
