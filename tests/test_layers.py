@@ -36,7 +36,10 @@ LAYERS = [
     {"baselines.net", "baselines.stg"},
     {"baselines"},
     {"__init__"},
-    {"demo"},
+    {"demo", "files"},
+    {"columns"},
+    {"workflow"},
+    {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 PACKAGE = Path(lspin.__file__).parent
@@ -44,7 +47,7 @@ SOURCES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
     for path in PACKAGE.rglob("*.py")
 }
-HEAVY = {"jax", "optax", "matplotlib", "anndata", "pooch", "h5py", "rdata", "shap"}
+HEAVY = {"jax", "optax", "matplotlib", "anndata", "pooch", "h5py", "rdata", "shap", "openpyxl", "pyarrow"}
 
 
 def imports_of(tree):
