@@ -64,10 +64,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-TableArgument = Annotated[
-    str, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, Excel or .h5ad; - for the standard input.")
-]
-ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that lspin fit wrote.")]
+TableArgument = Annotated[str, typer.Argument(help="CSV, TSV, Parquet, Excel or .h5ad; - for the standard input.")]
+ModelArgument = Annotated[Path, typer.Argument(help="A file that lspin fit wrote.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Result as JSON on the standard output.")]
 
@@ -148,24 +146,51 @@ def _shorten(text: str, width: int) -> str:
 # Commands ------------------------------------------------------------------------------------------------------
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        import lspin
+
+        show(f"lspin {lspin.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def begin(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Options that need no command."""
+
+
 @app.command(help="Fit a model on a table, and write it to a file.")
 def fit(
     table: TableArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the model.")],
-    target: Annotated[str | None, typer.Option("--target", "-t", help="Column to predict.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the model.")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="Column to predict.")
+    ] = None,
     task: Annotated[Task, typer.Option(help="What the target is; auto looks at it.")] = Task.auto,
-    time: Annotated[str | None, typer.Option(help="Column of times to an event or to censoring.")] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of times to an event or to censoring.")
+    ] = None,
     event: Annotated[
-        str | None, typer.Option(help="Column that says whether the event happened; or COLUMN=VALUE.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column that says whether the event happened; or COLUMN=VALUE."),
     ] = None,
     features: Annotated[
-        int | None, typer.Option("--features", "-n", min=1, help="Features per sample; chosen if not given.")
+        int | None,
+        typer.Option("--features", "-n", min=1, metavar="N", help="Features per sample; chosen if not given."),
     ] = None,
-    id_column: Annotated[str | None, typer.Option("--id", help="Column that names the samples.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
-    members: Annotated[int, typer.Option(min=1, help="Models to average.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Fits to run side by side; -1 for as many as cores.")] = 1,
+    id_column: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the samples.")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
+    ] = None,
+    members: Annotated[int, typer.Option(min=1, metavar="N", help="Models to average.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same model.")] = 0,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Fits to run side by side; -1 for as many as cores.")] = 1,
     epochs: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,
     sparsity: Annotated[float | None, typer.Option(hidden=True, min=0)] = None,
     quiet: QuietOption = False,
@@ -245,8 +270,12 @@ def show_fit(result: dict[str, Any]) -> None:
         n_used, n_shown = result["features_used"], len(result["most_used"])
         some = f", the first {n_shown} of {n_used}" if n_used > n_shown else ""
         show(f"Most used features{some}:")
-        show_columns([(name, f"{share:.0%} of samples") for name, share in result["most_used"].items()])
+        show_columns([(name, f"{_percent(share)} of samples") for name, share in result["most_used"].items()])
     show(f"Written to {result['file']}.")
+
+
+def _percent(share: float) -> str:
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
 
 
 def _score_line(result: dict[str, Any]) -> str:
@@ -266,7 +295,10 @@ def predict(
     model: ModelArgument,
     table: TableArgument,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write: .csv, .tsv, .parquet, .xlsx; - shows CSV.")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where to write: .csv, .tsv, .parquet, .xlsx; - shows CSV."
+        ),
     ] = Path("-"),
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -303,10 +335,14 @@ def say_written(output: Path, n_rows: int, what: str, quiet: bool) -> None:
 def explain(
     model: ModelArgument,
     table: TableArgument,
-    sample: Annotated[list[str] | None, typer.Option("--sample", "-s", help="A sample by its name.")] = None,
+    sample: Annotated[
+        list[str] | None, typer.Option("--sample", "-s", metavar="NAME", help="A sample by its name.")
+    ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where to write a row per sample and feature; - shows CSV."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where to write a row per sample and feature; - shows CSV."
+        ),
     ] = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -413,7 +449,7 @@ def show_overview(explanation: Any) -> None:
     show(f"What matters most over {n_samples:,} samples (mean size of what it adds, {explanation.scale}):")
     show_columns(
         [
-            (str(explanation.feature_names[place]), f"{sizes[place]:.3f}", f"used by {shares[place]:.0%}")
+            (str(explanation.feature_names[place]), f"{sizes[place]:.3f}", f"used by {_percent(shares[place])}")
             for place in order
         ]
     )
@@ -437,9 +473,12 @@ def show_groups(explanation: Any, n_samples: int) -> None:
 def report(
     model: ModelArgument,
     table: TableArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the page.")],
     target: Annotated[
-        str | None, typer.Option("--target", "-t", help="Column of the target; known from the fit if not given.")
+        str | None,
+        typer.Option(
+            "--target", "-t", metavar="COLUMN", help="Column of the target; known from the fit if not given."
+        ),
     ] = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -513,14 +552,13 @@ def show_path(result: dict[str, Any]) -> None:
     if not result["path"]:
         return
     show("Sparsities tried (* the chosen one):")
-    rows = [("sparsity", "features", result["score_name"])]
+    rows = [("sparsity", "decay", "features", result["score_name"])]
     for row in result["path"]:
         chosen = row["sparsity"] == result["sparsity"] and row["weight_decay"] == result["weight_decay"]
         score = row["validation_score"]
         mark = "*" if chosen else " "
-        rows.append(
-            (f"{row['sparsity']:.3g} {mark}", f"{row['n_features']:g}", "-" if score is None else f"{score:.3f}")
-        )
+        shown = "-" if score is None else f"{score:.3f}"
+        rows.append((f"{row['sparsity']:.3g} {mark}", f"{row['weight_decay']:g}", f"{row['n_features']:g}", shown))
     show_columns(rows)
 
 
@@ -536,7 +574,8 @@ def demo() -> None:
 def datasets(
     name: Annotated[str | None, typer.Argument(help="One of the tables.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write it: .csv, .tsv, .parquet, .xlsx.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write it: .csv, .tsv, .parquet, .xlsx."),
     ] = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -549,7 +588,8 @@ def datasets(
         if as_json:
             show_json(sources)
             return
-        show_columns([(key, _shorten(source, 50)) for key, source in sources.items()], left=2)
+        for key, source in sources.items():
+            show(textwrap.fill(source, 80, initial_indent=f"  {key:<26}", subsequent_indent=" " * 28))
         show("One of them as a file: lspin datasets metabric -o metabric.csv")
         return
     if output is None:

@@ -154,9 +154,10 @@ def _read_events(column: pd.Series, name: str, happened: str) -> tuple[np.ndarra
         return words == happened, ""
     if pd.api.types.is_bool_dtype(column):
         return column.to_numpy(bool), ""
-    if pd.api.types.is_numeric_dtype(column) and set(distinct) <= {"0", "1"}:
+    if set(distinct) <= {"0", "1"}:
         return words == "1", ""
-    likely = [word for word in distinct if word.lower() in EVENT_WORDS]
+    # Of the codes 1 and 2 the event is the 2 with many, so no code is likely.
+    likely = [word for word in distinct if word.lower() in EVENT_WORDS and not word.isdigit()]
     if len(likely) == 1 and len(distinct) == 2:
         (other,) = set(distinct) - set(likely)
         return words == likely[0], f"{likely[0]!r} in {name!r} counts as the event, {other!r} as censored"
@@ -290,11 +291,12 @@ def _is_id_name(name: str) -> bool:
 def name_samples(source: Source, id_name: str | None) -> pd.Index:
     """Names of the rows: those of a column, those the file has, or their numbers from 1."""
     if id_name is not None and id_name in source.frame.columns:
-        return pd.Index([_as_word(entry) for entry in source.frame[id_name]], name=id_name)
-    if source.has_row_names:
-        own = source.frame.index
-        return pd.Index(list(map(_as_word, own)), name=own.name or "sample")
-    return pd.Index([str(number) for number in range(1, len(source.frame) + 1)], name="row")
+        names, title = [_as_word(entry) for entry in source.frame[id_name]], id_name
+    elif source.has_row_names:
+        names, title = [_as_word(entry) for entry in source.frame.index], str(source.frame.index.name or "sample")
+    else:
+        names, title = [str(number) for number in range(1, len(source.frame) + 1)], "row"
+    return pd.Index(np.array(names, dtype=object), name=title)
 
 
 def _say_kinds(kinds: dict[str, list[str]], id_name: str | None) -> list[Remark]:
