@@ -309,16 +309,16 @@ def test_a_report_is_written_whole_or_not_at_all(folder, tmp_path, monkeypatch):
 
     class Module:
         @staticmethod
-        def report(estimator, X, y, path):
+        def report(estimator, X, y, path, **settings):
             path.write_text("half a page")
-            calls.append((len(X), len(y), list(X.index[:1])))
+            calls.append((len(X), len(y), X.index[0], settings))
             if len(calls) == 2:
                 raise ValueError("no more")
 
     monkeypatch.setitem(sys.modules, "lspin.report", Module)
     arguments = ["report", folder / "classify.lspin", folder / "patients.csv", "-o", tmp_path / "report.html"]
-    run(*arguments)
-    assert calls == [(N, N, ["P00"])]
+    run(*arguments, "--no-samples")
+    assert calls == [(N, N, "P00", {"target_name": "diagnosis", "shows_samples": False})]
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
     (tmp_path / "report.html").unlink()
     assert refuse(*arguments) == "Error: no more"

@@ -60,6 +60,11 @@ def test_names_of_rows_as_r_writes_them(tmp_path):
     assert list(source.frame.columns) == ["a", "b"]
 
 
+def test_a_first_line_of_numbers_is_pointed_out(tmp_path):
+    assert "is it a header" in read_source(write_text(tmp_path, "1,2.5\n3,4\n")).remarks[0]
+    assert read_source(write_text(tmp_path, "a,2.5\n3,4\n")).remarks == ()
+
+
 def test_separators_at_the_end_of_every_row_are_no_names_of_rows(tmp_path):
     source = read_source(write_text(tmp_path, "a,b\n1,2,\n3,4,\n"))
     assert source.frame["a"].tolist() == [1, 3]

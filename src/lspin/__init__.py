@@ -15,7 +15,8 @@ def __getattr__(name: str) -> Any:
     """A public name when it is first asked for: help on the command line must not wait for scikit-learn."""
     if name not in __all__:
         raise AttributeError(f"module 'lspin' has no attribute {name!r}")
-    return getattr(import_module("lspin.estimators"), name)
+    value = globals()[name] = getattr(import_module("lspin.estimators"), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -170,7 +171,9 @@ def fit(
     target: Annotated[
         str | None, typer.Option("--target", "-t", metavar="COLUMN", help="Column to predict.")
     ] = None,
-    task: Annotated[Task, typer.Option(help="What the target is; auto looks at it.")] = Task.auto,
+    task: Annotated[
+        Task, typer.Option(metavar="TASK", help="classify, regress or survive; auto looks at the target.")
+    ] = Task.auto,
     time: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of times to an event or to censoring.")
     ] = None,
@@ -228,7 +231,7 @@ def fit(
         "random_state": seed,
         "verbose": int(not quiet),
     }
-    fitted = fit_table(chosen, outcome, settings)
+    fitted = fit_table(chosen, outcome, settings, lambda text: say(text, quiet=quiet))
     say_remarks(fitted.remarks, quiet)
     fitted.estimator.save(output)
     if fitted.interrupted:
@@ -480,6 +483,9 @@ def report(
             "--target", "-t", metavar="COLUMN", help="Column of the target; known from the fit if not given."
         ),
     ] = None,
+    samples: Annotated[
+        bool, typer.Option("--samples/--no-samples", help="Whether the page may hold data of single samples.")
+    ] = True,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -496,8 +502,13 @@ def report(
     assert opened.outcome is not None
     say_remarks([*opened.outcome.remarks, *opened.features.remarks], quiet)
     X = opened.features.X[opened.outcome.known]
-    with written_whole(output) as unfinished:
-        make_report(opened.estimator, X, opened.outcome.target, path=unfinished)
+    roles = opened.outcome.columns
+    settings = {"target_name": roles.get("target", roles.get("event")), "shows_samples": samples}
+    with written_whole(output) as unfinished, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        make_report(opened.estimator, X, opened.outcome.target, path=unfinished, **settings)
+    for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
+        say(f"  ! Warning: {text}")
     say(f"Wrote the report to {output}.", quiet=quiet)
     if as_json:
         show_json({"file": str(output), "rows": len(X)})

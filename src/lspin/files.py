@@ -108,7 +108,9 @@ def _read_text(content: bytes, name: str) -> Source:
     said = f"separated by {SEPARATORS[form.separator]}, {encoding}"
     if form.decimal == ",":
         said += ", decimal commas"
-    return _tidy_names(frame, name, said, has_row_names=has_row_names)
+    remarks = ("its first line holds nothing but numbers: is it a header, as it was taken for?",)
+    is_headless = all(re.fullmatch(r"[+-]?\d+([.,]\d+)*", str(column).strip()) for column in frame.columns)
+    return _tidy_names(frame, name, said, has_row_names=has_row_names, remarks=remarks if is_headless else ())
 
 
 def decode(content: bytes) -> tuple[str, str]:

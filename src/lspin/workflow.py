@@ -1,7 +1,7 @@
 """What the command line does between reading a file and showing a result; results are plain values."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,32 +42,37 @@ class Opened(NamedTuple):
 # Fitting -------------------------------------------------------------------------------------------------------
 
 
-def fit_table(features: Features, outcome: Outcome, settings: dict[str, Any]) -> Fitted:
+def fit_table(
+    features: Features, outcome: Outcome, settings: dict[str, Any], say: Callable[[str], None]
+) -> Fitted:
     """Fit the estimator for the task, and sum up what came of it."""
     estimator = ESTIMATORS[outcome.task](**settings)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         estimator.fit(features.X, outcome.target)
         interrupted = any(str(warning.message).startswith("interrupted") for warning in caught)
-        score = (
-            None if interrupted and settings.get("n_features") else held_out_score(estimator, features.X, outcome)
-        )
+        score = held_out_score(estimator)
+        if score is None and not interrupted and estimator.n_features is not None:
+            say("Fitting again without a fifth of the rows, to see how good it is on those.")
+            score = fit_held_out(estimator, features.X, outcome)
     estimator.origin_ = {"columns": outcome.columns, "id": features.id_name, "held_out_score": score}
     texts = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning))
     remarks = tuple(Remark(text, is_warning=True) for text in texts if not text.startswith("interrupted"))
     return Fitted(estimator, summarise(estimator, features.X, outcome, score), remarks, interrupted)
 
 
-def held_out_score(estimator: Any, X: pd.DataFrame, outcome: Outcome) -> float | None:
-    """The score on held-out rows: that of the path, else of models fitted anew without a fifth of the rows each.
-
-    The path has no scores where a number of features was asked for. As on the path, small tables are held out
-    part by part, and of larger ones one part.
-    """
+def held_out_score(estimator: Any) -> float | None:
+    """The score that the path has for the chosen sparsity; it has none where a number of features was wanted."""
     chosen = chosen_candidate(estimator)
-    if chosen is not None and np.isfinite(chosen["validation_score"]):
-        return float(chosen["validation_score"])
-    if estimator.n_features is None or len(X) < 2 * N_FOLDS:
+    return None if chosen is None else _finite(chosen["validation_score"])
+
+
+def fit_held_out(estimator: Any, X: pd.DataFrame, outcome: Outcome) -> float | None:
+    """The score of models with the same sparsity on rows they were not fitted on.
+
+    As on the path, small tables are held out part by part, and of larger ones one part.
+    """
+    if len(X) < 2 * N_FOLDS:
         return None
     strata = outcome.target["event"] if outcome.task == "survive" else outcome.target
     folds = KFold(N_FOLDS, shuffle=True, random_state=0)
@@ -263,9 +268,7 @@ def model_info(path: str | Path) -> dict[str, Any]:
         "sparsity": estimator.sparsity_,
         "weight_decay": estimator.weight_decay_,
         "score_name": SCORES[task_of(estimator)],
-        "held_out_score": origin.get(
-            "held_out_score", None if chosen is None else _finite(chosen["validation_score"])
-        ),
+        "held_out_score": origin.get("held_out_score", held_out_score(estimator)),
         "features_per_sample": None if chosen is None else chosen["n_features"],
         "path": [
             {str(name): _finite(value) for name, value in row.items()}
