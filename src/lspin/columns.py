@@ -422,4 +422,4 @@ def _read_levels(column: pd.Series, levels: tuple) -> tuple[pd.Series, list[str]
     words = column.astype(object).map(_as_word, na_action="ignore")
     entries = [known.get(word) if isinstance(word, str) else None for word in words]
     strange = [word for word in words if isinstance(word, str) and word not in known]
-    return pd.Series(entries, column.index, dtype=object), strange
+    return pd.Series(pd.Categorical(entries, categories=list(levels)), column.index), strange

@@ -192,7 +192,7 @@ def predict_table(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
     explanation = estimator.explain(X)
     frame = pd.DataFrame({X.index.name or "sample": X.index})
     if task_of(estimator) == "classify":
-        probabilities = estimator.predict_proba(X)
+        probabilities = explanation.probabilities
         frame["prediction"] = estimator.classes_[probabilities.argmax(axis=1)]
         for label, column in zip(estimator.classes_, probabilities.T, strict=True):
             frame[f"probability {label}"] = column
