@@ -1,5 +1,6 @@
 import inspect
 import pickle
+import re
 import sys
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from conftest import QUICK
-from lspin import LSPINClassifier, LSPINRegressor
+from lspin import LSPINClassifier, LSPINRegressor, progress
 
 LINEAR = {**QUICK, "hidden_layer_sizes": ()}
 
@@ -266,11 +267,20 @@ def test_optuna_tunes_it(table):
     assert np.isfinite(study.best_value)
 
 
-def test_verbose_shows_one_bar_with_loss_gates_and_time_left(table, capsys):
+def test_verbose_shows_one_bar_with_loss_gates_and_time_left(table, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     LSPINRegressor(**QUICK, sparsity=0.01, verbose=1).fit(*table)
     shown = capsys.readouterr().err
     for word in ("100%", "loss", "open gates", "left"):
         assert word in shown
+
+
+def test_verbose_without_a_terminal_is_plain_lines(table, capsys, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    LSPINRegressor(**QUICK, sparsity=0.01, verbose=1).fit(*table)
+    shown = capsys.readouterr().err
+    assert "\r" not in shown
+    assert re.fullmatch(r"lspin: 1\.0 of at most 1 fits, 00:00 left", shown.splitlines()[-1])
 
 
 def test_silent_without_verbose(regressor, table, capsys):

@@ -38,7 +38,10 @@ LAYERS = [
     {"baselines.cox"},
     {"baselines"},
     {"__init__"},
-    {"demo"},
+    {"demo", "files"},
+    {"columns"},
+    {"workflow"},
+    {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 PACKAGE = Path(lspin.__file__).parent
@@ -46,7 +49,7 @@ SOURCES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
     for path in PACKAGE.rglob("*.py")
 }
-HEAVY = {"jax", "optax", "matplotlib", "anndata", "pooch", "h5py", "rdata", "shap"}
+HEAVY = {"jax", "optax", "matplotlib", "anndata", "pooch", "h5py", "rdata", "shap", "openpyxl", "pyarrow"}
 
 
 def imports_of(tree):

@@ -1,7 +1,23 @@
 """Locally sparse neural networks for tabular data: every prediction with the few features behind it."""
 
-from lspin.estimators import LSPINClassifier, LSPINCox, LSPINRegressor, load
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lspin.estimators import LSPINClassifier, LSPINCox, LSPINRegressor, load
 
 __version__ = "0.1.0"
 
 __all__ = ["LSPINClassifier", "LSPINCox", "LSPINRegressor", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name when it is first asked for: help on the command line must not wait for scikit-learn."""
+    if name not in __all__:
+        raise AttributeError(f"module 'lspin' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module("lspin.estimators"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

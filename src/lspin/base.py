@@ -58,6 +58,9 @@ class LSPINBase(TransformerMixin, TableEstimator):
     }
     _parameter_constraints: ClassVar[dict] = CONSTRAINTS
 
+    # Names of target and samples, set by who read the table from a file, for whoever reads the next one.
+    origin_: dict[str, Any]
+
     def __init__(
         self,
         hidden_layer_sizes: tuple[int, ...] | str = "auto",
@@ -466,6 +469,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
                 parameters={name: storable(name, value) for name, value in self.get_params().items()},
                 attributes=learned,
                 members=self.members_,
+                origin=getattr(self, "origin_", {}),
             ),
         )
 
@@ -483,6 +487,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
             setattr(estimator, name, value)
         estimator._refuse_mismatch(saved.members)
         estimator.members_ = saved.members
+        if saved.origin:
+            estimator.origin_ = saved.origin
         return estimator
 
     def _refuse_mismatch(self, members: list[Member]) -> None:

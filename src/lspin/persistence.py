@@ -34,6 +34,7 @@ class SavedModel(NamedTuple):
     parameters: dict[str, Any]
     attributes: dict[str, Any]  # learned values: JSON values or arrays
     members: list[Member]
+    origin: dict[str, Any] = {}  # what the table was whose columns these are: JSON values  # noqa: RUF012
 
 
 def write_model(path: str | os.PathLike, model: SavedModel) -> None:
@@ -47,6 +48,7 @@ def write_model(path: str | os.PathLike, model: SavedModel) -> None:
         "parameters": model.parameters,
         "attributes": {name: _store(arrays, f"attributes/{name}", v) for name, v in model.attributes.items()},
         "members": [_store_member(arrays, f"members/{i}", m) for i, m in enumerate(model.members)],
+        "origin": model.origin,
     }
     path = Path(path)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
@@ -98,6 +100,7 @@ def _read_archive(archive: zipfile.ZipFile, n_bytes: int) -> SavedModel:
         dict(content["parameters"]),
         {name: arrays.restore(value) for name, value in content["attributes"].items()},
         [_restore_member(arrays, member) for member in content["members"]],
+        dict(content.get("origin", {})),
     )
 
 

@@ -1,22 +1,33 @@
-"""One progress bar for all fits of an estimator."""
+"""One report of progress for all fits of an estimator."""
 
+import sys
+import time
 from types import TracebackType
 from typing import Self
 
 from tqdm.auto import tqdm
 
+SECONDS_BETWEEN_LINES = 10.0
+
 
 class Progress:
-    """A bar with loss, open gates and time left, or nothing at all where ``shown`` is false."""
+    """A bar with loss, open gates and time left, or nothing at all where ``shown`` is false.
+
+    Where there is neither a terminal nor a notebook, such as in the log of a job, it is a line now and then.
+    """
 
     def __init__(self, n_fits: int, *, shown: bool) -> None:
+        has_bar = sys.stderr.isatty() or "ipykernel" in sys.modules
         self._bar = tqdm(
             total=float(n_fits),
-            disable=not shown,
+            disable=not (shown and has_bar),
             desc="lspin",
             bar_format="{desc}: {percentage:3.0f}%|{bar}| {n:.1f}/{total:.0f} fits [{remaining} left{postfix}]",
         )
         self._finished = 0
+        self._total = n_fits
+        self._speaks = shown and not has_bar
+        self._start = self._last_line = time.monotonic()
 
     def report(self, part: float, loss: float, n_open: float) -> None:
         """Show how far the fit under way has come."""
@@ -30,6 +41,14 @@ class Progress:
 
     def _move(self, position: float) -> None:
         self._bar.update(position - self._bar.n)
+        now = time.monotonic()
+        if self._speaks and now - self._last_line >= SECONDS_BETWEEN_LINES:
+            self._last_line = now
+            text = f"lspin: {position:.1f} of at most {self._total} fits"
+            if position >= 1:  # the first one includes the compilation
+                left = (now - self._start) * max(self._total - position, 0) / position
+                text += f", {tqdm.format_interval(left)} left"
+            print(text, file=sys.stderr, flush=True)
 
     def __enter__(self) -> Self:
         return self
