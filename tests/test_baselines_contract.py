@@ -7,10 +7,11 @@ import scipy.sparse as sp
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lspin.baselines
-from lspin.baselines import NetClassifier, NetRegressor, STGClassifier, STGRegressor
+from lspin.baselines import LocalizedLassoRegressor, NetClassifier, NetRegressor, STGClassifier, STGRegressor
 
 SMALL = {"random_state": 0}
 RIVALS = [
+    LocalizedLassoRegressor(),
     NetClassifier((20,), **SMALL),
     NetRegressor((20,), **SMALL),
     STGClassifier((20,), **SMALL),

@@ -31,7 +31,7 @@ LAYERS = [
     {"members"},
     {"base"},
     {"estimators", "baselines.rival"},
-    {"baselines.net", "baselines.stg"},
+    {"baselines.localized_lasso", "baselines.net", "baselines.stg"},
     {"baselines"},
     {"__init__"},
     {"demo"},

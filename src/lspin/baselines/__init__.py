@@ -1,6 +1,7 @@
 """The rivals: methods that LSPIN is compared with, as scikit-learn estimators with its vocabulary."""
 
+from lspin.baselines.localized_lasso import LocalizedLassoRegressor
 from lspin.baselines.net import NetClassifier, NetRegressor
 from lspin.baselines.stg import STGClassifier, STGRegressor
 
-__all__ = ["NetClassifier", "NetRegressor", "STGClassifier", "STGRegressor"]
+__all__ = ["LocalizedLassoRegressor", "NetClassifier", "NetRegressor", "STGClassifier", "STGRegressor"]
