@@ -7,10 +7,20 @@ import scipy.sparse as sp
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lspin.baselines
-from lspin.baselines import LocalizedLassoRegressor, NetClassifier, NetRegressor, STGClassifier, STGRegressor
+from lspin.baselines import (
+    ContextualLassoClassifier,
+    ContextualLassoRegressor,
+    LocalizedLassoRegressor,
+    NetClassifier,
+    NetRegressor,
+    STGClassifier,
+    STGRegressor,
+)
 
 SMALL = {"random_state": 0}
 RIVALS = [
+    ContextualLassoClassifier((20,), **SMALL),
+    ContextualLassoRegressor((20,), **SMALL),
     LocalizedLassoRegressor(),
     NetClassifier((20,), **SMALL),
     NetRegressor((20,), **SMALL),

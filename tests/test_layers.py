@@ -31,7 +31,12 @@ LAYERS = [
     {"members"},
     {"base"},
     {"estimators", "baselines.rival"},
-    {"baselines.localized_lasso", "baselines.net", "baselines.stg"},
+    {
+        "baselines.contextual_lasso",
+        "baselines.localized_lasso",
+        "baselines.net",
+        "baselines.stg",
+    },
     {"baselines"},
     {"__init__"},
     {"demo"},

@@ -1,7 +1,16 @@
 """The rivals: methods that LSPIN is compared with, as scikit-learn estimators with its vocabulary."""
 
+from lspin.baselines.contextual_lasso import ContextualLassoClassifier, ContextualLassoRegressor
 from lspin.baselines.localized_lasso import LocalizedLassoRegressor
 from lspin.baselines.net import NetClassifier, NetRegressor
 from lspin.baselines.stg import STGClassifier, STGRegressor
 
-__all__ = ["LocalizedLassoRegressor", "NetClassifier", "NetRegressor", "STGClassifier", "STGRegressor"]
+__all__ = [
+    "ContextualLassoClassifier",
+    "ContextualLassoRegressor",
+    "LocalizedLassoRegressor",
+    "NetClassifier",
+    "NetRegressor",
+    "STGClassifier",
+    "STGRegressor",
+]
