@@ -13,6 +13,7 @@ from lspin.baselines import (
     LocalizedLassoRegressor,
     NetClassifier,
     NetRegressor,
+    ProtoGateClassifier,
     STGClassifier,
     STGRegressor,
 )
@@ -24,6 +25,7 @@ RIVALS = [
     LocalizedLassoRegressor(),
     NetClassifier((20,), **SMALL),
     NetRegressor((20,), **SMALL),
+    ProtoGateClassifier((20,), batch_size=16, **SMALL),
     STGClassifier((20,), **SMALL),
     STGRegressor((20,), **SMALL),
 ]

@@ -35,6 +35,7 @@ LAYERS = [
         "baselines.contextual_lasso",
         "baselines.localized_lasso",
         "baselines.net",
+        "baselines.protogate",
         "baselines.stg",
     },
     {"baselines"},

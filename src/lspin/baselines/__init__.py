@@ -3,6 +3,7 @@
 from lspin.baselines.contextual_lasso import ContextualLassoClassifier, ContextualLassoRegressor
 from lspin.baselines.localized_lasso import LocalizedLassoRegressor
 from lspin.baselines.net import NetClassifier, NetRegressor
+from lspin.baselines.protogate import ProtoGateClassifier
 from lspin.baselines.stg import STGClassifier, STGRegressor
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "LocalizedLassoRegressor",
     "NetClassifier",
     "NetRegressor",
+    "ProtoGateClassifier",
     "STGClassifier",
     "STGRegressor",
 ]
