@@ -21,7 +21,8 @@ QUICK_BUDGET = Budget(fits=2, epochs=2)
 
 def suits_task(method: str, case: Case) -> bool:
     """Whether a method can do a table at all."""
-    return case.dataset in REGRESSION or not getattr(load_method(method), "REGRESSION_ONLY", False)
+    excluded = "CLASSES_ONLY" if case.dataset in REGRESSION else "REGRESSION_ONLY"
+    return not getattr(load_method(method), excluded, False)
 
 
 def has_any_seed(case: Case, seed: int) -> bool:

@@ -12,14 +12,18 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import lspin.baselines
 from any_target import AnyDeepSurv, AnySTGCox
 from lspin.baselines import (
+    ContextualLassoClassifier,
+    ContextualLassoRegressor,
     EvalXClassifier,
     EvalXRegressor,
     INVASEClassifier,
     INVASERegressor,
     L2XClassifier,
     L2XRegressor,
+    LocalizedLassoRegressor,
     NetClassifier,
     NetRegressor,
+    ProtoGateClassifier,
     REALXClassifier,
     REALXRegressor,
     STGClassifier,
@@ -43,6 +47,10 @@ RIVALS = [
     STGRegressor((20,), learning_rate=0.02, max_epochs=100, **SMALL),
     AnyDeepSurv((4,), max_epochs=5, **SMALL),
     AnySTGCox((4,), max_epochs=5, **SMALL),
+    ContextualLassoClassifier((20,), max_epochs=100, **SMALL),
+    ContextualLassoRegressor((20,), max_epochs=100, **SMALL),
+    LocalizedLassoRegressor(),
+    ProtoGateClassifier((20,), batch_size=16, **SMALL),
 ]
 
 
@@ -53,7 +61,10 @@ OF_TARGETS = ("regress", "supervised", "sample_weight", "fit2d", "dtype")
 
 
 def needs(estimator, check):
-    is_twin = "Regressor" in type(estimator).__name__ or type(estimator) is EvalXClassifier
+    classifies = {type(rival).__name__.removesuffix("Classifier") for rival in RIVALS}
+    is_twin = (
+        type(estimator).__name__.removesuffix("Regressor") in classifies or type(estimator) is EvalXClassifier
+    )
     name = getattr(check, "func", check).__name__
     return ALL_CHECKS or not is_twin or any(part in name for part in OF_TARGETS)
 

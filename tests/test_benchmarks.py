@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from benchmarks import methods
 from benchmarks.attributions import Explanation, count_needed, keep_largest
-from benchmarks.experiment import Experiment, conduct, plan, read_seeds
+from benchmarks.experiment import Experiment, conduct, plan, read_seeds, suits_task
 from benchmarks.experiments import motivating, table3
 from benchmarks.protocol import (
     Budget,
@@ -88,7 +88,7 @@ def load_or_skip(name):
 @pytest.mark.parametrize("name", LIGHT)
 def test_a_method_predicts_and_says_what_it_selects(name, dataset):
     method = load_or_skip(name)
-    if dataset == "E1" and getattr(method, "REGRESSION_ONLY", False):
+    if not suits_task(name, Case(dataset)):
         return
     data = load_synthetic(dataset, 0, 40)
     train, valid, test = (show(part, dataset) for part in data)
@@ -321,10 +321,10 @@ def test_runs_that_differ_in_anything_have_other_files():
     assert len({run.file_name for run in runs}) == len(runs)
 
 
-def test_methods_for_a_response_are_not_asked_for_classes():
-    experiment = Experiment("t", ("lasso", "ransac"), (Case("E1"), Case("E5")), (), (), report=print)
+def test_methods_are_not_asked_for_the_other_kind_of_target():
+    experiment = Experiment("t", ("lasso", "ransac", "protogate"), (Case("E1"), Case("E5")), (), (), report=print)
     assert [(run.method, run.case.dataset) for run in plan(experiment, range(1))] == [
-        ("lasso", "E1"), ("lasso", "E5"), ("ransac", "E5"),
+        ("lasso", "E1"), ("protogate", "E1"), ("lasso", "E5"), ("ransac", "E5"),
     ]  # fmt: skip
 
 

@@ -24,11 +24,11 @@ from benchmarks.tables import tabulate, write_markdown
 
 METHODS = (
     "llspin", "lspin", "lspin_official", "lasso", "linear_svc", "random_forest", "xgboost", "mlp", "ransac",
-    "rf_shap", "ebm", "lightgbm", "tabpfn", "tabicl",
+    "localized_lasso", "rf_shap", "ebm", "lightgbm", "tabpfn", "tabicl",
 )  # fmt: skip
 SIZES = (60, 30, 18, 12, 10, 6)
 SHOWN_SIZE = 10
-SWEPT = ("llspin", "lasso", "linear_svc", "ransac")
+SWEPT = ("llspin", "lasso", "linear_svc", "ransac", "localized_lasso")
 BUDGET = Budget(fits=100)
 PER_LINE = 4  # panels
 
@@ -103,7 +103,7 @@ EXPERIMENT = Experiment(
     "motivating",
     methods=METHODS,
     cases=tuple(Case("linear", n_train=size) for size in SIZES),
-    quick_methods=("llspin", "lasso", "ransac"),
+    quick_methods=("llspin", "lasso", "ransac", "localized_lasso"),
     quick_cases=(Case("linear", n_train=40), Case("linear", n_train=10)),
     report=report,
     budget=BUDGET,

@@ -1,13 +1,18 @@
 """The rivals: methods that LSPIN is compared with, as scikit-learn estimators with its vocabulary."""
 
+from lspin.baselines.contextual_lasso import ContextualLassoClassifier, ContextualLassoRegressor
 from lspin.baselines.cox import DeepSurv, STGCox
 from lspin.baselines.invase import INVASEClassifier, INVASERegressor
 from lspin.baselines.l2x import L2XClassifier, L2XRegressor
+from lspin.baselines.localized_lasso import LocalizedLassoRegressor
 from lspin.baselines.net import NetClassifier, NetRegressor
+from lspin.baselines.protogate import ProtoGateClassifier
 from lspin.baselines.realx import EvalXClassifier, EvalXRegressor, REALXClassifier, REALXRegressor
 from lspin.baselines.stg import STGClassifier, STGRegressor
 
 __all__ = [
+    "ContextualLassoClassifier",
+    "ContextualLassoRegressor",
     "DeepSurv",
     "EvalXClassifier",
     "EvalXRegressor",
@@ -15,8 +20,10 @@ __all__ = [
     "INVASERegressor",
     "L2XClassifier",
     "L2XRegressor",
+    "LocalizedLassoRegressor",
     "NetClassifier",
     "NetRegressor",
+    "ProtoGateClassifier",
     "REALXClassifier",
     "REALXRegressor",
     "STGClassifier",

@@ -1,0 +1,213 @@
+"""The contextual lasso: a network turns the context of a row into sparse coefficients of a linear model.
+
+Thompson, Dezfouli and Kohn, «The contextual lasso: sparse linear models via deep neural networks», NeurIPS 2023.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from lspin.baselines.rival import POSITIVE, Rival
+from lspin.losses import LOSSES
+from lspin.model import Batch
+from lspin.networks import Layers, apply_layers, init_layers
+from lspin.noise import Array
+from lspin.preparation import Examples
+from lspin.targets import ClassTarget, ResponseTarget
+
+TIGHTENING = 0.5  # part of the run in which the radius shrinks
+
+
+class Weights(NamedTuple):
+    """What the contextual lasso learns."""
+
+    layers: Layers  # from the context to the coefficients
+    intercept: Array  # (n_outputs,)
+    threshold: Array | None = None  # that of all training rows, once they have been learned from
+
+
+class Strengths(NamedTuple):
+    """Numbers that may change between fits without compiling again."""
+
+    radius: float
+    first_radius: float  # at the start, where no coefficient is shrunk
+
+
+@dataclass(frozen=True)
+class Projected:
+    """What fixes the program."""
+
+    loss: str
+    context: tuple[int, ...]  # inputs that the network sees
+
+    def objective(
+        self, weights: Weights, batch: Batch, key: Array, progress: Array, strengths: Strengths
+    ) -> Array:
+        """The loss of linear models whose coefficients are projected onto the radius."""
+        slopes = propose_slopes(weights, batch.values, np.array(self.context))
+        dense = (1 - progress / TIGHTENING).clip(0.0, 1.0)
+        radius = strengths.radius ** (1 - dense) * strengths.first_radius**dense
+        threshold = find_threshold(slopes, batch.shares / batch.shares.sum(), radius)
+        # Missing values are 0, so that their coefficients count for nothing.
+        values: Array = batch.values
+        outputs = weights.intercept + (shrink(slopes, threshold) * values[:, :, None]).sum(axis=1)
+        return (LOSSES[self.loss](outputs, batch.target) * batch.shares).sum()
+
+
+def propose_slopes(weights: Weights, inputs: Array, context: np.ndarray) -> Array:
+    """Coefficients as the network has them, not sparse yet: shape ``(n, n_inputs, n_outputs)``."""
+    slopes = apply_layers(weights.layers, inputs[:, context], "silu")
+    return slopes.reshape(*inputs.shape, len(weights.intercept))
+
+
+def find_threshold(slopes: Array, shares: Array, radius: Array) -> Array:
+    """By how much coefficients shrink in the projection onto those of a mean size of the radius.
+
+    Parameters
+    ----------
+    slopes
+        Shape ``(n, n_inputs, n_outputs)``.
+    shares
+        Each row's share of the mean, shape ``(n,)``.
+    radius
+        Sum of the absolute coefficients of a row, in the mean over rows.
+
+    Notes
+    -----
+    The projection onto the ball ``sum_i shares_i |slopes_i|_1 <= radius``, near by distances of the same shares,
+    subtracts one threshold from all sizes. With the sizes in order, it is the largest of what the first ones of
+    them would ask for: ``(sum of shares x sizes - radius) / sum of shares``, and at least 0.
+
+    """
+    xp = slopes.__array_namespace__()
+    sizes = xp.reshape(xp.abs(slopes), (-1,))
+    counts = xp.broadcast_to(xp.reshape(shares, (-1, 1, 1)), slopes.shape).reshape(-1)
+    order = xp.argsort(-sizes)
+    sizes, counts = sizes[order], counts[order]
+    asked = (xp.cumsum(counts * sizes) - radius) / xp.maximum(xp.cumsum(counts), 1e-30)
+    return xp.maximum(asked.max(), 0.0)
+
+
+def shrink(slopes: Array, threshold: Array) -> Array:
+    """Soft thresholding."""
+    xp = slopes.__array_namespace__()
+    return xp.sign(slopes) * xp.maximum(xp.abs(slopes) - threshold, 0.0)
+
+
+class ContextualLasso(Rival):
+    """Linear models whose coefficients depend on the context."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **Rival._parameter_constraints,
+        "radius": [POSITIVE],
+        "context": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        hidden_layer_sizes: tuple[int, ...] = (100, 100),
+        *,
+        radius: float = 2.0,
+        context: Sequence[int | str] | None = None,
+        learning_rate: float = 0.005,
+        weight_decay: float = 2.0,
+        max_epochs: int | None = None,
+        batch_size: int = 128,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.radius = radius
+        self.context = context
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def _learn(self, examples: Examples, rng: np.random.RandomState) -> Weights:
+        n_outputs, n_inputs = self._count_outputs(), examples.inputs.shape[1]
+        self.context_ = self._find_context()
+        sizes = self._sizes("hidden_layer_sizes", len(self.context_), n_inputs * n_outputs)
+        layers = init_layers(np.random.default_rng(rng.randint(2**31 - 1)), sizes, scale=1.0)
+        start = Weights(layers, np.zeros(n_outputs, np.float32))
+        program = Projected(self._loss, tuple(self.context_.tolist()))
+        shares = examples.weight / examples.weight.sum()
+        first = shares @ np.abs(propose_slopes(start, examples.inputs, self.context_)).sum(axis=(1, 2))
+        strengths = Strengths(float(self.radius), float(max(first, self.radius)))
+        weights = self._descend(program, start, examples, strengths, rng)
+        slopes = propose_slopes(weights, examples.inputs, self.context_)
+        return weights._replace(threshold=find_threshold(slopes, shares, self.radius))
+
+    def _find_context(self) -> np.ndarray:
+        """Places of the inputs that belong to the columns of the context."""
+        if self.context is None:
+            return np.arange(len(self.encoding_.owners))
+        names = list(getattr(self, "feature_names_in_", []))
+        columns = [names.index(one) if one in names else one for one in self.context]
+        if not all(isinstance(one, int | np.integer) and 0 <= one < self.n_features_in_ for one in columns):
+            raise ValueError(f"context must hold names or numbers of columns, got {self.context!r}")
+        places = np.flatnonzero(np.isin(self.encoding_.features[self.encoding_.owners], columns))
+        if len(places) == 0:
+            raise ValueError(f"none of the columns of the context, {self.context!r}, varies")
+        return places
+
+    def _slopes(self, inputs: np.ndarray) -> np.ndarray:
+        """Sparse coefficients of rows, with the threshold of the training rows."""
+        return shrink(propose_slopes(self.weights_, inputs, self.context_), self.weights_.threshold)
+
+    def _open(self, inputs: np.ndarray) -> np.ndarray:
+        gates = np.zeros((self.encoding_.n_features, len(inputs)))
+        np.maximum.at(gates, self.encoding_.owners, (self._slopes(inputs) != 0).any(axis=2).T)
+        return gates.T
+
+    def _score(self, inputs: np.ndarray, gates: np.ndarray) -> np.ndarray:
+        return self.weights_.intercept + (self._slopes(inputs) * (gates * inputs)[:, :, None]).sum(axis=1)
+
+
+class ContextualLassoClassifier(ClassTarget, ContextualLasso):
+    """Classifier by a sparse linear model of each row.
+
+    Unlike LSPIN's, its gates are the coefficients that a threshold leaves, not a factor of their own.
+
+    Parameters
+    ----------
+    hidden_layer_sizes
+        Widths of the hidden layers of the network from the context to the coefficients.
+    radius
+        Sum of the absolute coefficients of a row, in the mean over rows, in units of standardised columns.
+    context
+        Names or numbers of the columns that the network sees; by default all. All columns have coefficients.
+    learning_rate
+        Of Adam, at the start of a cosine.
+    weight_decay
+        Part of each weight that decays in a step of learning rate 1.
+    max_epochs
+        Passes over the rows; by default about 2,000 steps.
+    batch_size
+        Rows of a step. The radius holds for each batch.
+    random_state
+        Seed: the same seed gives the same fit.
+
+    Notes
+    -----
+    In a batch all coefficients are projected onto the radius, which shrinks them by one threshold. After training
+    the projection is done once on all training rows, and new rows are shrunk by the threshold it finds. A
+    coefficient that is 0 for all rows has no gradient to come back by, so the paper fits a path of radii from
+    dense to sparse, each from the last; here the radius shrinks in the first half of the one run. The intercept is
+    one number: if it depended on a context of all columns, it could do without any coefficient.
+
+    References
+    ----------
+    Thompson, Dezfouli and Kohn, «The contextual lasso: sparse linear models via deep neural networks»,
+    NeurIPS 2023.
+
+    """
+
+
+class ContextualLassoRegressor(ResponseTarget, ContextualLasso):
+    """Regressor by a sparse linear model of each row; unlike LSPIN's, its gates are what a threshold leaves.
+
+    See :class:`ContextualLassoClassifier` for the parameters and the reference.
+    """
