@@ -24,7 +24,7 @@ from benchmarks.tables import tabulate, write_markdown
 
 METHODS = (
     "llspin", "lspin", "lspin_official", "lasso", "linear_svc", "random_forest", "xgboost", "mlp", "ransac",
-    "localized_lasso", "rf_shap", "ebm", "lightgbm", "tabpfn", "tabicl",
+    "localized_lasso", "invase", "rf_shap", "ebm", "lightgbm", "tabpfn", "tabicl",
 )  # fmt: skip
 SIZES = (60, 30, 18, 12, 10, 6)
 SHOWN_SIZE = 10

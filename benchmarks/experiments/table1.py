@@ -9,7 +9,8 @@ from benchmarks.tables import tabulate, write_markdown
 
 METHODS = (
     "lspin", "llspin", "lspin_official", "lasso", "linear_svc", "random_forest", "xgboost", "mlp", "ransac",
-    "tabnet", "rf_shap", "ebm", "lightgbm", "tabpfn", "tabicl",
+    "invase", "l2x", "realx", "stg", "contextual_lasso", "protogate", "tabnet", "rf_shap", "ebm", "lightgbm",
+    "tabpfn", "tabicl",
 )  # fmt: skip
 DATASETS = ("E1", "E2", "E3", "E4", "E5")
 

@@ -20,8 +20,8 @@ from benchmarks.wide import SOURCES, has_split, measure_wide, suits_table
 
 METHODS = (
     "llspin", "lspin", "llspin_members", "lspin_official", "lasso_capped", "linear_svc_capped", "lasso", "ridge",
-    "linear_svc", "naive_bayes", "random_forest", "xgboost", "mlp", "tabnet", "rf_shap", "lightgbm", "tabpfn",
-    "tabicl",
+    "linear_svc", "naive_bayes", "random_forest", "xgboost", "mlp", "stg_linear", "stg", "invase", "l2x", "realx",
+    "contextual_lasso", "protogate", "tabnet", "rf_shap", "lightgbm", "tabpfn", "tabicl",
 )  # fmt: skip
 DATASETS = tuple(SOURCES)
 NAMES = {"basehock": "BASEHOCK", "relathe": "RELATHE", "pcmac": "PCMAC", "pbmc": "PBMC T cells", "colon": "COLON",
