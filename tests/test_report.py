@@ -16,7 +16,7 @@ import lspin
 from conftest import QUICK
 from lspin import LSPINClassifier, LSPINCox, LSPINRegressor
 from lspin.comparison import area_under_curve, compare, equal_bins, wilson_interval
-from lspin.report import fingerprint, report
+from lspin.report import fill_template, fingerprint, report
 from lspin.survival import harrell_concordance, make_survival
 
 HOSTILE = "</script><script>alert('x')</script> \"&amp;\u202e\u2028 Größe '"
@@ -387,6 +387,20 @@ def test_the_map_is_walked_zoomed_and_left_by_keyboard(opened, content):
     assert "gate" in said
     opened.keyboard.press("Enter")
     assert opened.text_content("#sample-name") == content["samples"]["name"][sample]
+
+
+def test_a_suspicious_sample_is_a_link_to_its_page(browser, content, tmp_path):
+    trust = {**content["trust"], "suspicious": [8, 3], "n_suspicious": 2}
+    path = tmp_path / "r.html"
+    path.write_text(fill_template({**content, "trust": trust}), encoding="utf-8")
+    window = browser.new_page()
+    window.goto(path.as_uri(), timeout=120_000)
+    links = window.locator("#trust a")
+    assert links.all_text_contents() == ["P8", "P3"]
+    links.nth(1).focus()
+    window.keyboard.press("Enter")
+    assert window.text_content("#sample-name") == "P3"
+    window.close()
 
 
 @pytest.mark.parametrize("width", [1400, 400])
