@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
@@ -147,7 +148,9 @@ def test_without_given_rows_a_copy_is_judged_on_rows_it_has_not_seen(table):
 
 
 def test_few_rows_are_not_judged(classifier, table, labels):
-    assert "too few" in compare(classifier, table[0][:12], labels[:12], eval_set=None, random_state=0)
+    X = table[0]
+    assert "too few" in compare(classifier, X[:12], labels[:12], eval_set=None, random_state=0)
+    assert "too few" in compare(classifier, X, labels, eval_set=(X[:4], labels[:4]), random_state=0)
 
 
 def test_wilson_interval_has_the_published_figures():
@@ -203,6 +206,17 @@ def test_three_classes_of_a_sparse_table_are_told(table, tmp_path):
     baseline = np.array(samples["baseline"])[np.argmax(samples["probabilities"], axis=1)]
     np.testing.assert_allclose(baseline + totals, likeliest, atol=1e-3)
     assert content["trust"]["audit"]["verdict"]
+
+
+def test_a_polars_frame_with_holes_is_told(table, tmp_path):
+    X = pl.DataFrame(table[0], schema=list("abcde")).with_columns(
+        pl.when(pl.col("b") > 1).then(None).otherwise(pl.col("b")).alias("b"),
+        pl.when(pl.col("d") > 0).then(pl.lit("high")).otherwise(pl.lit("low")).cast(pl.Categorical).alias("d"),
+    )
+    model = LSPINRegressor(**LINEAR, sparsity=0.01).fit(X, table[1])
+    content = read_content(report(model, X, table[1], tmp_path / "r.html", audits=False))
+    np.testing.assert_allclose(content["samples"]["score"], model.predict(X), rtol=1e-4)
+    assert len(content["judged"]["contenders"]) == 3
 
 
 def test_shut_gates_make_a_report_too(linear_regressor, table, tmp_path):

@@ -24,7 +24,7 @@ from lspin.survival import (
     read_survival,
     survival_probability,
 )
-from lspin.tables import is_frame, read_table
+from lspin.tables import columns_of_inputs, is_frame, read_table
 
 TEST_SHARE = 0.25
 FEWEST_ROWS = 20  # below it nothing can be held out
@@ -108,6 +108,8 @@ def compare(
 
     """
     kind = kind_of(estimator)
+    if eval_set is not None and len(eval_set[1]) < SMALLEST_BIN:
+        return f"With {len(eval_set[1])} held-out rows there are too few to judge by them."
     if eval_set is not None:
         split, model = Split(X, y, *eval_set), estimator
         how = (
@@ -188,15 +190,17 @@ def _number_inputs(split: Split) -> tuple[np.ndarray, np.ndarray]:
             warnings.simplefilter("ignore")  # columns that do not vary
             strengths = np.nan_to_num(score(train.values, split.y)[0], nan=-1.0)
         kept = np.sort(np.argsort(-strengths, kind="stable")[:MOST_COLUMNS])
-    return _fill(train, kept, levels), _fill(test, kept, levels)
+    owners = columns_of_inputs(X.shape[1], levels)
+    return _fill(train, kept, owners), _fill(test, kept, owners)
 
 
-def _fill(table: Any, kept: np.ndarray, levels: Any) -> np.ndarray:
-    values = table.values[:, kept].toarray() if sp.issparse(table.values) else table.values[:, kept]
-    if table.missing is None or levels:
-        return values  # a missing level has a 0 in all its inputs
-    missing = table.missing[:, kept].toarray() if sp.issparse(table.missing) else table.missing[:, kept]
-    return np.where(missing, np.nan, values)
+def _fill(table: Any, kept: np.ndarray, owners: np.ndarray) -> np.ndarray:
+    values = _dense(table.values[:, kept])
+    return values if table.missing is None else np.where(_dense(table.missing[:, owners[kept]]), np.nan, values)
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if sp.issparse(matrix) else matrix
 
 
 def _linear(model: Any) -> Any:

@@ -68,7 +68,10 @@ def report(
     from lspin.comparison import compare, kind_of
 
     _refuse_unfitted(estimator)
+    if eval_set is not None and (not isinstance(eval_set, tuple | list) or len(eval_set) != 2):
+        raise ValueError("eval_set must be (X, y)")
     kind = kind_of(estimator)
+    X = X if hasattr(X, "shape") else np.asarray(X)
     target_name = _name_target(y, kind) if target_name is None else target_name
     target = _read_target(estimator, X, y, kind)
     parts = [(X, target)]
@@ -137,8 +140,7 @@ def _read_target(estimator: Any, X: Any, y: Any, kind: str, name: str = "y") -> 
     from lspin.survival import make_survival, read_survival
     from lspin.tables import read_response
 
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    estimator._check_table(X, reset=False)
+    n_rows = estimator._check_table(X, reset=False).shape[0]
     if kind == "survival":
         survival = read_survival(y, needs_events=False)
         target = make_survival(survival.time, survival.event)
