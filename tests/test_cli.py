@@ -315,7 +315,7 @@ def test_a_report_is_written_whole_or_not_at_all(folder, tmp_path, monkeypatch):
             if len(calls) == 2:
                 raise ValueError("no more")
 
-    monkeypatch.setitem(sys.modules, "lspin.report", Module)
+    monkeypatch.setattr("lspin.page.report", Module.report)
     arguments = ["report", folder / "classify.lspin", folder / "patients.csv", "-o", tmp_path / "report.html"]
     run(*arguments, "--no-samples")
     assert calls == [(N, N, "P00", {"target_name": "diagnosis", "shows_samples": False})]
@@ -325,8 +325,7 @@ def test_a_report_is_written_whole_or_not_at_all(folder, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_report_needs_the_target(folder, patients, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "lspin.report", type("Module", (), {"report": None}))
+def test_a_report_needs_the_target(folder, patients, tmp_path):
     stdin = patients.drop(columns=TARGETS).to_csv(index=False).encode()
     line = refuse("report", folder / "classify.lspin", "-", "-o", tmp_path / "r.html", stdin=stdin)
     assert "lacks the target" in line

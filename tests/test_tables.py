@@ -539,3 +539,16 @@ def test_rows_without_given_weights_weigh_1():
 def test_weights_that_weigh_nothing_or_less_are_refused(weights, message):
     with pytest.raises(ValueError, match=message):
         read_weights(weights, np.eye(3))
+
+
+def test_a_frame_of_plain_numbers_is_read_as_column_by_column():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=9), "b": np.arange(9), "c": rng.random(9) < 0.5}).astype({"a": "f4"})
+    X.loc[3, "a"] = np.nan
+    by_column = X.astype({"b": "Int64"})  # an extension's dtype, which is read one by one
+    fast, slow = read_table(X)[0], read_table(by_column)[0]
+    np.testing.assert_array_equal(fast.values, slow.values)
+    np.testing.assert_array_equal(fast.missing, slow.missing)
+    assert read_table(X[["b", "c"]])[0].missing is None
+    with pytest.raises(ValueError, match="infinity in column 'a'"):
+        read_table(X.assign(a=np.inf))

@@ -5,17 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lspin.estimators import LSPINClassifier, LSPINCox, LSPINRegressor, load
+    from lspin.page import report
 
 __version__ = "0.1.0"
 
-__all__ = ["LSPINClassifier", "LSPINCox", "LSPINRegressor", "load"]
+__all__ = ["LSPINClassifier", "LSPINCox", "LSPINRegressor", "load", "report"]
 
 
 def __getattr__(name: str) -> Any:
     """A public name when it is first asked for: help on the command line must not wait for scikit-learn."""
     if name not in __all__:
         raise AttributeError(f"module 'lspin' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module("lspin.estimators"), name)
+    module = "lspin.page" if name == "report" else "lspin.estimators"
+    value = globals()[name] = getattr(import_module(module), name)
     return value
 
 

@@ -5,7 +5,7 @@ import os
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -490,12 +490,11 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """One HTML file."""
+    from lspin import page
     from lspin.files import check_writable, read_source, written_whole
-
-    check_writable(output)
-    make_report = _find_report()
     from lspin.workflow import open_table
 
+    check_writable(output)
     source = read_source(table)
     say_source(source, quiet)
     opened = open_table(model, source, target, needs_target=True)
@@ -506,25 +505,12 @@ def report(
     settings = {"target_name": roles.get("target", roles.get("event")), "shows_samples": samples}
     with written_whole(output) as unfinished, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        make_report(opened.estimator, X, opened.outcome.target, path=unfinished, **settings)
+        page.report(opened.estimator, X, opened.outcome.target, path=unfinished, **settings)
     for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
         say(f"  ! Warning: {text}")
     say(f"Wrote the report to {output}.", quiet=quiet)
     if as_json:
         show_json({"file": str(output), "rows": len(X)})
-
-
-def _find_report() -> Callable[..., Any]:
-    from importlib import import_module
-
-    try:
-        return import_module("lspin.report").report
-    except ModuleNotFoundError as error:
-        if error.name != "lspin.report":
-            raise
-        raise ValueError(
-            "this version of lspin cannot write reports; lspin explain says the same in text"
-        ) from error
 
 
 @app.command(help="Show what a model file holds: kind, columns, sparsity, scores.")

@@ -1,4 +1,4 @@
-"""``python -m lspin.demo``: predictions for real patients, each with the few features behind it."""
+"""``python -m lspin.demo``: predictions for real patients, each with the few features behind it, and a report."""
 
 import numpy as np
 import pandas as pd
@@ -9,13 +9,13 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lspin import LSPINClassifier
+from lspin import LSPINClassifier, report
 
 
 def run() -> None:
-    """Fit on scikit-learn's breast-cancer table and show what held-out patients get."""
+    """Fit on scikit-learn's breast-cancer table, show what held-out patients get, and write ``report.html``."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    diagnosis = y.map({0: "malignant", 1: "benign"})
+    diagnosis = y.map({0: "malignant", 1: "benign"}).rename("diagnosis")
     X_train, X_test, y_train, y_test = train_test_split(X, diagnosis, test_size=0.3, stratify=y, random_state=0)
     print(
         f"Breast cancer: {len(X_train)} patients to learn from, {len(X_test)} held out, {X.shape[1]} features.\n"
@@ -23,6 +23,9 @@ def run() -> None:
     model = LSPINClassifier((), random_state=0, verbose=1).fit(X_train, y_train)
     show_scores(model, X_train, X_test, y_train, y_test)
     show_patients(model, X_test, y_test, n_patients=3)
+    title = "Breast cancer: what each diagnosis rests on"
+    path = report(model, X_train, y_train, eval_set=(X_test, y_test), title=title)
+    print(f"\nThe whole story, every patient included, is in {path}: open it in a browser.")
 
 
 def show_scores(

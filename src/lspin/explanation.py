@@ -204,7 +204,7 @@ class Explanation:
             {
                 "size": [len(samples) for samples in members],
                 "share": [len(samples) / len(groups) for samples in members],
-                "features": [self._typical_features(groups == group) for group in range(len(members))],
+                "features": [self.typical_features(groups == group) for group in range(len(members))],
             },
             index=pd.RangeIndex(len(members), name="group"),
         )
@@ -217,7 +217,8 @@ class Explanation:
             signatures[name] = [values[samples].mean() for samples in members]
         return signatures
 
-    def _typical_features(self, inside: np.ndarray) -> tuple[Any, ...]:
+    def typical_features(self, inside: np.ndarray) -> tuple[Any, ...]:
+        """Features that at least half of some samples select, the one that adds most first."""
         here = inside[self.rows]
         n_features = len(self.feature_names)
         share = np.bincount(self.columns[here], minlength=n_features) / inside.sum()

@@ -94,6 +94,10 @@ def read_table(X: Any, levels: Levels | None = None) -> tuple[Table, Levels]:
 
 
 def _read_frame(frame: nw.DataFrame, levels: Levels | None) -> tuple[Table, Levels]:
+    if not levels and (plain := _plain_numbers(nw.to_native(frame))) is not None:
+        _refuse_infinity(plain, frame.columns)
+        missing = np.isnan(plain)
+        return (Table(np.where(missing, 0.0, plain), missing) if missing.any() else Table(plain, None)), {}
     blocks: list[np.ndarray] = []
     known: Levels = {}
     missing = np.zeros(frame.shape, bool)
@@ -110,6 +114,15 @@ def _read_frame(frame: nw.DataFrame, levels: Levels | None) -> tuple[Table, Leve
     values = np.hstack(blocks)
     _refuse_infinity(values, [n for n, b in zip(frame.columns, blocks, strict=True) for _ in range(b.shape[1])])
     return Table(np.where(np.isnan(values), 0.0, values), missing if missing.any() else None), known
+
+
+def _plain_numbers(frame: Any) -> np.ndarray | None:
+    """The values of a pandas frame that holds nothing but NumPy's numbers, all at once, for columns are many."""
+    if not isinstance(frame, pd.DataFrame):
+        return None
+    if not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes):
+        return None
+    return np.ascontiguousarray(frame.to_numpy(np.float64))
 
 
 def _is_categorical(column: nw.Series) -> bool:
