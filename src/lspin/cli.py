@@ -502,10 +502,12 @@ def report(
     say_remarks([*opened.outcome.remarks, *opened.features.remarks], quiet)
     X = opened.features.X[opened.outcome.known]
     roles = opened.outcome.columns
-    settings = {"target_name": roles.get("target", roles.get("event")), "shows_samples": samples}
+    name = roles.get("target", roles.get("event"))
     with written_whole(output) as unfinished, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        page.report(opened.estimator, X, opened.outcome.target, path=unfinished, **settings)
+        page.report(
+            opened.estimator, X, opened.outcome.target, unfinished, target_name=name, shows_samples=samples
+        )
     for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
         say(f"  ! Warning: {text}")
     say(f"Wrote the report to {output}.", quiet=quiet)
