@@ -6,11 +6,11 @@ which group; its gates find out.
 
 import matplotlib.pyplot as plt
 
-from lspin import LSPINRegressor, plots
+from lspin import LSPINClassifier, plots
 from lspin.datasets import load_synthetic
 
 data = load_synthetic("E3", seed=0)
-model = LSPINRegressor((50,), sparsity=0.02, n_restarts=2, random_state=0)
+model = LSPINClassifier(sparsity=0.007, random_state=0)
 model.fit(data.train.X, data.train.y)
 explanation = model.explain(data.test.X)
 
