@@ -26,6 +26,7 @@ def table():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(96, 5))
     response = np.where(X[:, 0] > 0, X[:, 1], X[:, 2]) + 0.05 * rng.normal(size=96)
+    X.setflags(write=False)  # all tests share it
     return X, response
 
 

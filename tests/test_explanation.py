@@ -20,7 +20,7 @@ LINEAR = {**QUICK, "hidden_layer_sizes": ()}
 @pytest.fixture(scope="session")
 def mixed_table(table):
     """The table as a frame with a category, a name for each row and some missing values."""
-    X = pd.DataFrame(table[0], columns=list("abcde"), index=[f"P{row}" for row in range(96)])
+    X = pd.DataFrame(table[0].copy(), columns=list("abcde"), index=[f"P{row}" for row in range(96)])
     X.loc[X.index[::7], "b"] = np.nan
     X["e"] = pd.Categorical(np.where(X["e"] > 0.5, "high", np.where(X["e"] < -0.5, "low", "middle")))
     return X

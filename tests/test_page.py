@@ -42,7 +42,7 @@ def longest_list(content):
 def patients(table, labels):
     """The table as a frame with hostile names, a category and missing values; its classes have such names too."""
     names = [HOSTILE, "<b>b</b>", "c", "d", "__proto__"]
-    X = pd.DataFrame(table[0], columns=names, index=[f"P{row}" for row in range(96)])
+    X = pd.DataFrame(table[0].copy(), columns=names, index=[f"P{row}" for row in range(96)])
     X.index = X.index.str.replace("P5", f"{HOSTILE} 5", regex=False)
     X.loc[X.index[::7], "c"] = np.nan
     X["d"] = pd.Categorical(np.where(X["d"] > 0, "</script>high", "low"))

@@ -123,7 +123,8 @@ def pick_on_test(frame: pd.DataFrame) -> pd.DataFrame:
         )  # fmt: skip
         if tried.empty:  # no fixed settings to pick from
             continue
-        means = tried.astype({"n_features": float}).groupby("setting")[["accuracy", "n_features"]].mean()
+        tried = tried.astype({"n_features": float})
+        means = tried.groupby("setting")[["accuracy", "n_features"]].mean()
         most = getattr(load_method(method), "MOST_FEATURES", np.inf)
         few = means[~(means["n_features"] >= most)]
         best = few["accuracy"].idxmax() if len(few) else means["n_features"].idxmin()
