@@ -110,6 +110,11 @@ def write_markdown(
 
 
 def describe_origin(frame: pd.DataFrame) -> list[str]:
+    """Seeds and versions, and what brackets mean."""
+    return [f"{line} In brackets what the paper prints, one run each." for line in describe_seeds(frame)]
+
+
+def describe_seeds(frame: pd.DataFrame) -> list[str]:
     """Seeds and versions, so that a half-finished or mixed table says so itself."""
     if "seed" not in frame:
         return []
@@ -118,6 +123,5 @@ def describe_origin(frame: pd.DataFrame) -> list[str]:
     repeats = f"{per_cell.min()}" if per_cell.min() == per_cell.max() else f"{per_cell.min()} to {per_cell.max()}"
     return [
         f"Mean ± standard deviation over seeds ({repeats} a cell, of seeds {seeds[0]} to {seeds[-1]}); "
-        f"lspin {', '.join(sorted(frame['lspin'].astype(str).unique()))}. "
-        "In brackets what the paper prints, one run each."
+        f"lspin {', '.join(sorted(frame['lspin'].astype(str).unique()))}."
     ]

@@ -12,7 +12,7 @@ from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import draw_dots, make_axes, new_figure, save_figure
 from benchmarks.protocol import CpuTimer, score_prediction, score_selection
 from benchmarks.runs import Case, Record, Run, describe, size_of
-from benchmarks.tables import tabulate, write_markdown
+from benchmarks.tables import describe_seeds, tabulate, write_markdown
 from lspin import LSPINClassifier
 from lspin.baselines import INVASEClassifier, L2XClassifier, REALXClassifier
 from lspin.datasets import load_synthetic
@@ -57,7 +57,8 @@ def report(results: Results) -> None:
         "Accuracy (%)": tabulate(frame, "accuracy", columns="dataset", digits=1),
         "CPU seconds of a fit": tabulate(frame, "fitting_cpu_seconds", columns="dataset", digits=1),
     }
-    write_markdown(results.folder / "published.md", "The sets of the selectors' own papers", parts, frame)
+    title, caption = "The sets of the selectors' own papers", describe_seeds(frame)
+    write_markdown(results.folder / "published.md", title, parts, frame, caption)
     draw(results)
 
 

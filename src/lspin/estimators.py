@@ -163,7 +163,7 @@ class LSPINCox(SurvivalTarget, LSPINBase):
     The likelihood compares a row that has its event with all that are still followed then. A table of up to
     ``batch_size`` rows is taken whole, and the likelihood is exact. In batches, a row is compared with those of
     its batch: where a log-hazard is the true one, it is best for batches too, but events count differently and
-    steps are noisier, the more the smaller the batch; ``docs/method.md`` has figures.
+    steps are noisier, the more the smaller the batch; see ``docs/method.md``.
 
     Examples
     --------
