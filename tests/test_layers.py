@@ -49,6 +49,7 @@ LAYERS = [
     {"demo", "files"},
     {"columns"},
     {"workflow"},
+    {"screen"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
