@@ -13,8 +13,7 @@ SIZES = (200, 600, 1000, 1400, 1800)
 
 
 def measure(run: Run) -> Record:
-    train = load_synthetic("E1", run.seed, run.case.n_train).train
-    return measure_times(run, train.X, train.y)
+    return measure_times(run, load_synthetic("E1", run.seed, run.case.n_train))
 
 
 def report(results: Results) -> None:
@@ -26,7 +25,7 @@ EXPERIMENT = Experiment(
     "time_n",
     methods=METHODS,
     cases=tuple(Case("E1", n_train=size) for size in SIZES),
-    quick_methods=("llspin",),
+    quick_methods=("llspin", "stg"),
     quick_cases=(Case("E1", n_train=40),),
     report=report,
     measure=measure,
