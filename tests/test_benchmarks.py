@@ -44,7 +44,7 @@ from lspin.datasets import load_synthetic
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = (
     "table1", "motivating", "gate_statistics", "unequal", "overlap", "sigma", "time_n", "time_d", "speed_wide",
-    "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale", "published",
+    "speed_explain", "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale", "published",
 )  # fmt: skip
 OF_REAL_TABLES = ("table3", "nll", "counts", "survival_curve", "survival_sets")
 FOLDER = os.environ.get("LSPIN_DATA")
