@@ -44,9 +44,10 @@ from lspin.datasets import load_synthetic
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = (
     "table1", "motivating", "gate_statistics", "unequal", "overlap", "sigma", "time_n", "time_d", "speed_wide",
-    "speed_explain", "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale", "published",
+    "speed_explain", "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale",
+    "survival_batches", "published",
 )  # fmt: skip
-OF_REAL_TABLES = ("table3", "nll", "counts", "survival_curve", "survival_sets")
+OF_REAL_TABLES = ("table3", "nll", "counts", "survival_curve", "survival_sets", "survival_batches")
 FOLDER = os.environ.get("LSPIN_DATA")
 ALL = sorted(path.stem for path in Path(methods.__file__).parent.glob("[!_]*.py"))
 SLOW = {"lspin", "llspin", "llspin_members", "lspin_linear_gates", "lspin_official"}
