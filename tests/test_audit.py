@@ -9,9 +9,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lspin import LSPINClassifier, audit
+from lspin import LSPINClassifier, LSPINCox, audit
 from lspin.audit import audit_leakage, draw_donors
 from lspin.metrics import summarise_gates
+from lspin.survival import harrell_concordance, make_survival
 
 N = 300
 
@@ -86,6 +87,37 @@ def test_a_mask_that_encodes_a_response_in_noise_rings():
     found = audit_leakage(Selector(encode_in_mask, lambda X: sign(X) * 2.0), X, sign(X) + 0.1 * X[:, 2])
     assert found.leaks
     assert found.evaluator < 0.1 < 0.9 < found.mask
+
+
+class RiskSelector(Selector):
+    """The same for times: what is predicted is a risk."""
+
+    def predict_survival_function(self, X):
+        raise NotImplementedError
+
+
+def test_a_mask_that_encodes_the_risk_in_noise_rings():
+    rng = np.random.default_rng(2)
+    y = make_survival(rng.exponential(np.exp(-3.0 * sign(X))), rng.random(N) < 0.8)
+    found = audit_leakage(RiskSelector(encode_in_mask, lambda X: 1.0 * sign(X)), X, y)
+    assert found.leaks
+    assert found.own == pytest.approx(harrell_concordance(y, risk=sign(X)).c_index)
+    assert found.mask == pytest.approx(found.own, abs=0.05)  # the mask says who is at risk
+    assert abs(found.evaluator - 0.5) < 0.1  # the values are noise
+    assert found.chance == 0.5
+    assert "concordance" in found.verdict
+    shown = audit_leakage(RiskSelector(show_the_answer, lambda X: X[:, 3]), X, y)
+    assert not shown.leaks
+    assert shown.evaluator > 0.6
+
+
+def test_own_survival_models_are_audited_with_exchanged_gates(table):
+    rng = np.random.default_rng(0)
+    y = make_survival(rng.exponential(np.exp(-table[1])), rng.random(len(table[1])) < 0.8)
+    model = LSPINCox((), sparsity=0.01, weight_decay=0.0, max_epochs=3, random_state=0).fit(table[0], y)
+    found = audit_leakage(model, table[0], y)
+    assert found.own == pytest.approx(model.score(table[0], y))
+    assert None not in (found.exchanged_within, found.exchanged_across)
 
 
 @pytest.mark.parametrize("choose", [show_the_answer, lambda X: np.ones(X.shape, bool)])

@@ -188,7 +188,7 @@ def test_survival_has_concordance_curves_and_no_trees(table, tmp_path):
     assert len(content["judged"]["curves"]) == 3
     assert content["samples"]["held_out"] == [0] * 64 + [1] * 32
     assert content["samples"]["name"][64] == "held-out 0"
-    assert "times" in content["trust"]["audit"]["reason"]
+    assert "concordance" in content["trust"]["audit"]["verdict"]
 
 
 def test_three_classes_of_a_sparse_table_are_told(table, tmp_path):

@@ -1,5 +1,6 @@
 """Does the mask itself carry the answer? What a selector's choice says beyond the values it lets through."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from lspin.survival.curves import martingale_residuals
+from lspin.survival.scores import harrell_concordance
+from lspin.survival.targets import read_survival
 from lspin.tables import columns_of_inputs, is_frame, read_table
 
 LEAST_GAIN = 0.02  # part of the target's entropy or variance; below it a gain is no leak (see docs/method.md)
@@ -21,12 +25,12 @@ FLOOR = 1e-3  # no class is given a lower probability, so that a few rows cannot
 
 
 class LeakageAudit(NamedTuple):
-    """Scores of a model, of its selected values and of its mask: accuracy, or R² of a response."""
+    """Scores of a model, of its selected values and of its mask: accuracy, R² of a response, or concordance."""
 
     own: float  # the model itself
     evaluator: float  # the selected values, by an evaluator that has never seen a mask with its own row (EVAL-X)
     mask: float  # the mask alone: which features are selected, without their values
-    chance: float  # the commonest class, or the mean response
+    chance: float  # the commonest class, the mean response, or the toss of a coin
     exchanged_within: float | None  # the model under the gates of another row of the same class or quarter of y
     exchanged_across: float | None  # under the gates of a row of another class or quarter
     explained: float  # part of the entropy or variance of y that the selected values explain
@@ -39,10 +43,17 @@ class LeakageAudit(NamedTuple):
 class _Task(NamedTuple):
     """What is to be predicted, and how rows are parted so that no row is judged by what it was used to learn."""
 
-    codes: np.ndarray  # (n,), class codes or the response
-    n_classes: int | None  # None for a response
+    score: Callable[[np.ndarray], float]  # of predictions of y
+    score_name: str
+    chance: float
+    codes: np.ndarray  # (n,), class codes, the response, or how much sooner than expected an event came
+    classes: np.ndarray | None  # by code; None for a response
     folds: list[tuple[np.ndarray, np.ndarray]]
     rng: np.random.Generator
+
+    @property
+    def n_outputs(self) -> int:
+        return 1 if self.classes is None else len(self.classes)
 
 
 def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, random_state: int = 0) -> LeakageAudit:
@@ -52,7 +63,8 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, rand
     ----------
     estimator
         A fitted model with ``predict(X)`` and ``selected(X)`` or ``gates(X)``; it is a classifier if it has
-        ``classes_``. Masks are exchanged if it also has ``gates(X)`` and ``predict_with_gates(X, gates)``.
+        ``classes_``, and predicts a risk if it has ``predict_survival_function``. Masks are exchanged if it also
+        has ``gates(X)`` and ``predict_with_gates(X, gates)``.
     X, y
         Rows to judge by, the more the better, for the evaluators learn from them too (each row is judged by
         evaluators that learned from others). Rows the model was trained on may be among them: they flatter its
@@ -78,9 +90,12 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, rand
     If the two explain more of y than the first by over 0.02 (of its entropy or variance) and by over two standard
     errors, the mask leaks.
 
+    Of times to an event, evaluators predict the martingale residual: 1 for an event, 0 without, less the number of
+    events to be expected by then if all rows had the same hazard. The 0.02 are parts of its variance.
+
     """
-    y, selected = np.asarray(y), _read_selection(estimator, X)
-    task = _pose(y, hasattr(estimator, "classes_"), len(selected), random_state)
+    selected = _read_selection(estimator, X)
+    task = _pose(estimator, y, len(selected), random_state)
     values, seen = _read_values(X, selected)
     from_values = _predict_from_values(task, values, seen, evaluator)
     from_mask = _predict_from_features(task, selected[:, selected.any(axis=0)].astype(np.float64))
@@ -88,24 +103,23 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, rand
     both = _combine(task, np.hstack([from_values, from_mask]))
     total = _loss_of_chance(task)
     gains = (alone - both) / total
-    score = accuracy_score if task.n_classes else r2_score
     scores = {
-        "own": float(score(y, estimator.predict(X))),
-        "evaluator": float(score(task.codes, _decide(task, from_values))),
-        "mask": float(score(task.codes, _decide(task, from_mask))),
-        "chance": float(np.bincount(task.codes).max() / len(y)) if task.n_classes else 0.0,
+        "own": task.score(estimator.predict(X)),
+        "evaluator": task.score(_decide(task, from_values)),
+        "mask": task.score(_decide(task, from_mask)),
+        "chance": task.chance,
     }
     gain, error = float(gains.mean()), float(gains.std() / np.sqrt(len(gains)))
     leaks = gain > LEAST_GAIN and gain > 2 * error
     return LeakageAudit(
         **scores,
-        exchanged_within=_score_exchanged(estimator, X, y, task, score, same=True),
-        exchanged_across=_score_exchanged(estimator, X, y, task, score, same=False),
+        exchanged_within=_score_exchanged(estimator, X, task, same=True),
+        exchanged_across=_score_exchanged(estimator, X, task, same=False),
         explained=float(1 - alone.mean() / total),
         mask_gain=gain,
         mask_gain_error=error,
         leaks=leaks,
-        verdict=_word(scores, gain, error, leaks, "accuracy" if task.n_classes else "R²"),
+        verdict=_word(scores, gain, error, leaks, task.score_name),
     )
 
 
@@ -133,23 +147,50 @@ def _dense(matrix: Any) -> np.ndarray:
     return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
 
 
-def _pose(y: np.ndarray, has_classes: bool, n_rows: int, random_state: int) -> _Task:
+def _pose(estimator: Any, y: Any, n_rows: int, random_state: int) -> _Task:
+    rng = np.random.default_rng(random_state)
+    if hasattr(estimator, "predict_survival_function"):
+        return _pose_survival(y, n_rows, random_state, rng)
+    y = np.asarray(y)
     if y.shape != (n_rows,):
         raise ValueError(f"X has {n_rows} rows, but y has the shape {y.shape}")
-    rng = np.random.default_rng(random_state)
     values, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(values) < 2:
         raise ValueError(f"all {n_rows} rows have the same y: there is nothing to tell")
-    if not has_classes:
-        n_folds = min(N_FOLDS, n_rows)
-        folds = KFold(n_folds, shuffle=True, random_state=random_state).split(y)
-        return _Task(y.astype(np.float64), None, list(folds), rng)
+    if not hasattr(estimator, "classes_"):
+        folds = KFold(min(N_FOLDS, n_rows), shuffle=True, random_state=random_state).split(y)
+        response = y.astype(np.float64)
+        return _Task(lambda given: float(r2_score(y, given)), "R²", 0.0, response, None, list(folds), rng)
     if counts.min() < 2:
         rarest = values[counts.argmin()]
         raise ValueError(f"the class {rarest!r} has one row only; the audit needs two of each, one to learn from")
     n_folds = min(N_FOLDS, int(counts.min()))
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(codes, codes)
-    return _Task(codes, len(values), list(folds), rng)
+    return _Task(
+        lambda given: float(accuracy_score(y, given)),
+        "accuracy",
+        float(counts.max() / n_rows),
+        codes,
+        values,
+        list(folds),
+        rng,
+    )
+
+
+def _pose_survival(y: Any, n_rows: int, random_state: int, rng: np.random.Generator) -> _Task:
+    survival = read_survival(y)
+    if len(survival.time) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but y has {len(survival.time)}")
+    folds = KFold(min(N_FOLDS, n_rows), shuffle=True, random_state=random_state).split(survival.time)
+    return _Task(
+        lambda risk: harrell_concordance(survival, risk=risk).c_index,
+        "concordance",
+        0.5,
+        martingale_residuals(survival),
+        None,
+        list(folds),
+        rng,
+    )
 
 
 def _read_values(X: Any, selected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -167,7 +208,7 @@ def _read_values(X: Any, selected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _predict_from_values(task: _Task, values: np.ndarray, seen: np.ndarray, evaluator: Any) -> np.ndarray:
     """Judge each row's own selection by an evaluator that learned from other rows, under yet other rows' masks."""
-    predicted = np.empty((len(values), task.n_classes or 1))
+    predicted = np.empty((len(values), task.n_outputs))
     for learned, judged in task.folds:
         n_copies = max(1, min(MOST_COPIES, MOST_ROWS // len(learned)))
         rows = np.tile(learned, n_copies)
@@ -183,7 +224,7 @@ def _predict_from_values(task: _Task, values: np.ndarray, seen: np.ndarray, eval
 
 
 def _predict_from_features(task: _Task, features: np.ndarray) -> np.ndarray:
-    predicted = np.empty((len(features), task.n_classes or 1))
+    predicted = np.empty((len(features), task.n_outputs))
     for learned, judged in task.folds:
         predicted[judged] = _learn_and_predict(task, features[learned], learned, features[judged])
     return predicted
@@ -196,16 +237,17 @@ def _learn_and_predict(
     known = ~np.isnan(inputs).all(axis=0)  # the trees refuse a column that is always hidden, or no column
     inputs, judged = (np.column_stack([np.zeros(len(part)), part[:, known]]) for part in (inputs, judged))
     if evaluator is None:
-        kind = HistGradientBoostingClassifier if task.n_classes else HistGradientBoostingRegressor
+        kind = HistGradientBoostingRegressor if task.classes is None else HistGradientBoostingClassifier
         evaluator = kind(early_stopping=False, random_state=0)
     fitted = clone(evaluator).fit(inputs, task.codes[rows])
-    if task.n_classes is None:
+    if task.classes is None:
         return fitted.predict(judged)[:, None]
     return np.log(np.maximum(fitted.predict_proba(judged), FLOOR))
 
 
 def _decide(task: _Task, predicted: np.ndarray) -> np.ndarray:
-    return predicted.argmax(axis=1) if task.n_classes else predicted[:, 0]
+    """Predictions as the model itself makes them."""
+    return predicted[:, 0] if task.classes is None else task.classes[predicted.argmax(axis=1)]
 
 
 def _combine(task: _Task, predictions: np.ndarray) -> np.ndarray:
@@ -213,7 +255,7 @@ def _combine(task: _Task, predictions: np.ndarray) -> np.ndarray:
     losses = np.empty(len(predictions))
     for learned, judged in task.folds:
         target = task.codes[judged]
-        if task.n_classes is None:
+        if task.classes is None:
             model = LinearRegression().fit(predictions[learned], task.codes[learned])
             losses[judged] = (model.predict(predictions[judged]) - target) ** 2
         else:
@@ -225,7 +267,7 @@ def _combine(task: _Task, predictions: np.ndarray) -> np.ndarray:
 
 def _loss_of_chance(task: _Task) -> float:
     """Variance of the response, or entropy of the classes."""
-    if task.n_classes is None:
+    if task.classes is None:
         return float(np.var(task.codes))
     shares = np.bincount(task.codes) / len(task.codes)
     return float(-(shares * np.log(shares)).sum())
@@ -234,20 +276,18 @@ def _loss_of_chance(task: _Task) -> float:
 # Exchanged masks --------------------------------------------------------------------------------------------
 
 
-def _score_exchanged(
-    estimator: Any, X: Any, y: np.ndarray, task: _Task, score: Any, *, same: bool
-) -> float | None:
+def _score_exchanged(estimator: Any, X: Any, task: _Task, *, same: bool) -> float | None:
     """The model's score when rows wear the gates of rows of the same group, or of another one."""
     if not (hasattr(estimator, "gates") and hasattr(estimator, "predict_with_gates")):
         return None
     groups = task.codes
-    if task.n_classes is None:
-        groups = np.searchsorted(np.quantile(y, np.arange(1, N_BINS) / N_BINS), y)
+    if task.classes is None:
+        groups = np.searchsorted(np.quantile(groups, np.arange(1, N_BINS) / N_BINS), groups)
     if len(np.unique(groups)) < 2:
         return None
     gates = _dense(estimator.gates(X))
     draws = [draw_donors(groups, task.rng, same=same) for _ in range(N_EXCHANGES)]
-    return float(np.mean([score(y, estimator.predict_with_gates(X, gates[donors])) for donors in draws]))
+    return float(np.mean([task.score(estimator.predict_with_gates(X, gates[donors])) for donors in draws]))
 
 
 def draw_donors(groups: np.ndarray, rng: np.random.Generator, *, same: bool) -> np.ndarray:
