@@ -1,11 +1,12 @@
-"""STG for survival, linear; swept over the price of a feature."""
+"""STG for survival, linear; swept over the price of a feature and the weight decay."""
 
 from typing import Any
 
+from benchmarks.cohorts import sweep_prices
 from benchmarks.protocol import Budget
 from lspin.baselines import STGCox
 
-COX_SWEEP = tuple({"sparsity": price} for price in (0.0003, 0.001, 0.002, 0.004, 0.008, 0.015, 0.03, 0.06))
+COX_SWEEP = sweep_prices(decays=(0.0, 1.0, 3.0))
 
 
 def make_cox(settings: dict[str, Any], seed: int, budget: Budget) -> STGCox:

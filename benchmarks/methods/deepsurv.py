@@ -8,7 +8,7 @@ from lspin.baselines import DeepSurv
 
 COX_SWEEP = tuple(
     {"hidden_layer_sizes": layers, "weight_decay": decay}
-    for layers, decay in product(((32, 32), (200, 200)), (0.0, 1.0, 3.0, 10.0))
+    for layers, decay in product(((32, 32), (200, 200)), (0.0, 0.3, 0.6, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0))
 )
 
 
