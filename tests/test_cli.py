@@ -318,11 +318,29 @@ def test_a_report_is_written_whole_or_not_at_all(folder, tmp_path, monkeypatch):
     monkeypatch.setattr("lspin.page.report", Module.report)
     arguments = ["report", folder / "classify.lspin", folder / "patients.csv", "-o", tmp_path / "report.html"]
     run(*arguments, "--no-samples")
-    assert calls == [(N, N, "P00", {"target_name": "diagnosis", "shows_samples": False})]
+    settings = {"eval_set": None, "target_name": "diagnosis", "shows_samples": False}
+    assert calls == [(N, N, "P00", settings)]
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
     (tmp_path / "report.html").unlink()
     assert refuse(*arguments) == "Error: no more"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_can_judge_by_rows_of_another_table(folder, patients, tmp_path, monkeypatch):
+    given = []
+
+    def report(estimator, X, y, path, *, eval_set, **settings):
+        path.write_text("a page")
+        given.extend([X, *eval_set])
+
+    monkeypatch.setattr("lspin.page.report", report)
+    patients[:7].to_csv(tmp_path / "new.csv", index=False)
+    command = ["report", folder / "classify.lspin", folder / "patients.csv", "--test", tmp_path / "new.csv"]
+    found = json.loads(run(*command, "-o", tmp_path / "r.html", "--json").stdout)
+    assert found["rows"] == [N, 7]
+    X, new, labels = given
+    pd.testing.assert_frame_equal(new, X[:7])
+    assert list(labels) == list(patients["diagnosis"][:7])
 
 
 def test_a_report_needs_the_target(folder, patients, tmp_path):

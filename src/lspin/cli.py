@@ -283,6 +283,14 @@ def report(
             "--target", "-t", metavar="COLUMN", help="Column of the target; known from the fit if not given."
         ),
     ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            "--test",
+            metavar="TABLE",
+            help="Rows that the model has not seen, to judge it by; else a quarter of TABLE is set aside.",
+        ),
+    ] = None,
     samples: Annotated[
         bool, typer.Option("--samples/--no-samples", help="Whether the page may hold data of single samples.")
     ] = True,
@@ -295,24 +303,30 @@ def report(
     from lspin.workflow import open_table
 
     check_writable(output)
-    source = read_source(table)
-    say_source(source, quiet)
-    opened = open_table(model, source, target, needs_target=True)
-    assert opened.outcome is not None
-    say_remarks([*opened.outcome.remarks, *opened.features.remarks], quiet)
-    X = opened.features.X[opened.outcome.known]
-    roles = opened.outcome.columns
-    name = roles.get("target", roles.get("event"))
+    given, name = [], None
+    for path in (table,) if test is None else (table, test):
+        source = read_source(path)
+        say_source(source, quiet)
+        opened = open_table(model, source, target, needs_target=True)
+        assert opened.outcome is not None
+        say_remarks([*opened.outcome.remarks, *opened.features.remarks], quiet)
+        given.append((opened.features.X[opened.outcome.known], opened.outcome.target))
+        name = opened.outcome.columns.get("target", opened.outcome.columns.get("event"))
     with written_whole(output) as unfinished, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         page.report(
-            opened.estimator, X, opened.outcome.target, unfinished, target_name=name, shows_samples=samples
+            opened.estimator,
+            *given[0],
+            unfinished,
+            eval_set=None if test is None else given[1],
+            target_name=name,
+            shows_samples=samples,
         )
     for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
         say(f"  ! Warning: {text}")
     say(f"Wrote the report to {output}.", quiet=quiet)
     if as_json:
-        show_json({"file": str(output), "rows": len(X)})
+        show_json({"file": str(output), "rows": [len(X) for X, _ in given]})
 
 
 @app.command(help="Show what a model file holds: kind, columns, sparsity, scores.")
