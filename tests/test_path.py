@@ -108,6 +108,7 @@ def test_a_walk_ends_where_both_neighbours_cost_more(costs, data):
         (0.65, 100, "cross_entropy", True),
         (0.55, 100, "cross_entropy", False),  # within two standard errors of .05
         (0.55, 10_000, "cross_entropy", True),
+        (0.65, 100, "cox_efron", True),  # a concordance, and events
         (0.65, 100, "squared_error", False),  # its score says what its loss says
     ],
 )

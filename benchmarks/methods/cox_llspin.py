@@ -6,7 +6,7 @@ from benchmarks.cohorts import sweep_prices
 from benchmarks.protocol import Budget
 from lspin import LSPINCox
 
-COX_SWEEP = sweep_prices(decays=(3.0, 10.0, 30.0))
+COX_SWEEP = sweep_prices(decays=(1.0, 3.0, 10.0))
 
 
 def make_cox(settings: dict[str, Any], seed: int, budget: Budget) -> LSPINCox:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 Report = Callable[[float, float, float], None]  # part of the fit that is done, loss, open gates
 
-GATE_DECAY = 0.3  # of the prediction network's decay, for the gating network
 SHUT = -1.0  # bias of a gate that never opens
 HISTORY_SIZE = 2048  # one size, so that folds with other numbers of epochs share a program
 HISTORY = ("loss", "validation_loss", "n_open")  # what is kept of every epoch
@@ -100,7 +99,7 @@ def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
             weight_decay=task.weight_decay,
             gate_decay=recipe.gate_decay
             + recipe.gate_decay_by_price * task.sparsity
-            + GATE_DECAY * task.weight_decay,
+            + recipe.gate_decay_by_decay * task.weight_decay,
             gate_decay_until=recipe.gate_decay_until,
             gate_shrink=recipe.gate_shrink + recipe.gate_shrink_by_price * task.sparsity if shrinks else 0.0,
             exchange=recipe.exchange,

@@ -137,7 +137,7 @@ def choose_price(
             break
     # Ties go to the sparser model.
     tried = sorted([closed, *tried], key=lambda t: -t.candidate.sparsity)
-    n_judged = sum(len(split.valid.target) for split in splits)
+    n_judged = count_judged(splits, problem.loss)
     beaten = interrupted or any(is_right_more_often(t, closed, n_judged, problem.loss) for t in tried)
     best = min([t for t in tried if t.fits or not beaten], key=lambda t: t.cost, default=closed)
     return Choice(
@@ -150,15 +150,21 @@ def choose_price(
 
 
 def is_right_more_often(tried: Tried, closed: Tried, n_judged: int, loss: str) -> bool:
-    """Whether a classifier is right more often than a constant by two standard errors.
+    """Whether a classifier or an order of risks is right more often than a constant by two standard errors.
 
     One that is too sure of itself can be so, and lose more than the constant for its few mistakes.
     """
-    if loss != "cross_entropy":
+    if loss == "squared_error":
         return False
     share = closed.candidate.validation_score
     margin = 2 * np.sqrt(share * (1 - share) / n_judged)
     return bool(tried.candidate.validation_score > share + margin)
+
+
+def count_judged(splits: list[Split], loss: str) -> int:
+    """Held-out rows that tell right from wrong: all of them, or those with an event; at least 1."""
+    counts = [(split.valid.target > 0).sum() if loss in COX else len(split.valid.target) for split in splits]
+    return max(int(sum(counts)), 1)
 
 
 def _stages(

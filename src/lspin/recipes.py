@@ -38,6 +38,7 @@ class Recipe(NamedTuple):
     decays: tuple[float, ...] = (0.0, 3.0)  # tried at the first prices, and at the chosen one again
     feature_price: float = 0.007  # what one more open gate must gain on held-out rows, by the rule that chooses
     most_features: float = np.inf  # of the median held-out row
+    gate_decay_by_decay: float = 0.3  # of the prediction network's decay, for the gating network
     price_rise: float = 0.0
     anchoring: float = 0.0
     n_screened: int | None = None  # features that get a gate; None: all
@@ -128,8 +129,12 @@ WIDE_NONLINEAR = WIDE._replace(
 )  # fmt: skip
 SPARSE_NONLINEAR = WIDE_NONLINEAR._replace(n_screened=None, sees_scores=False)
 
-# What a feature tells of a hazard is little beside what it tells of a class.
+# What a feature tells of a hazard is little beside what it tells of a class, and so is what a gate tells.
 HAZARDS: dict[str, Any] = {"feature_price": 0.0005}
+HAZARDS_NONLINEAR: dict[str, Any] = {"decays": (1.0, 3.0, 10.0), "gate_decay_by_decay": 1.0}
+HAZARDS_LINEAR: dict[str, Any] = {
+    "decays": (1.0, 3.0, 10.0), "gate_decay_by_decay": 4.0, "noise_scale": 1.0, "exchange": 0.25,
+}  # fmt: skip
 
 
 def is_wide(rows: Rows, n_inputs: int) -> bool:
@@ -156,7 +161,11 @@ def recipe_for(
 ) -> Recipe:
     """The recipe for a predictor, for hidden gating layers if the user names them, and for a table."""
     recipe = _recipe_for_table(prediction_layers, gating_layers, anchor, rows, n_inputs)
-    return recipe._replace(**HAZARDS) if loss in COX else recipe
+    if loss not in COX:
+        return recipe
+    if not is_wide(rows, n_inputs):
+        recipe = recipe._replace(**HAZARDS_NONLINEAR if prediction_layers else HAZARDS_LINEAR)
+    return recipe._replace(**HAZARDS)
 
 
 def _recipe_for_table(
