@@ -130,7 +130,7 @@ WIDE_NONLINEAR = WIDE._replace(
 SPARSE_NONLINEAR = WIDE_NONLINEAR._replace(n_screened=None, sees_scores=False)
 
 # What a feature tells of a hazard is little beside what it tells of a class, and so is what a gate tells.
-HAZARDS: dict[str, Any] = {"feature_price": 0.0005}
+NOISE_GAIN = 0.5  # nats in all that a feature which says nothing is expected to gain on the rows it is fitted to
 HAZARDS_NONLINEAR: dict[str, Any] = {"decays": (1.0, 3.0, 10.0), "gate_decay_by_decay": 1.0}
 HAZARDS_LINEAR: dict[str, Any] = {
     "decays": (1.0, 3.0, 10.0), "gate_decay_by_decay": 4.0, "noise_scale": 1.0, "exchange": 0.25,
@@ -165,7 +165,8 @@ def recipe_for(
         return recipe
     if not is_wide(rows, n_inputs):
         recipe = recipe._replace(**HAZARDS_NONLINEAR if prediction_layers else HAZARDS_LINEAR)
-    return recipe._replace(**HAZARDS)
+    n_events = float(rows.weight[rows.target > 0].sum())
+    return recipe._replace(feature_price=NOISE_GAIN / max(n_events, 1.0))
 
 
 def _recipe_for_table(
