@@ -28,6 +28,7 @@ SPLIT_SEED = 0
 N_SPLITS = {"seer_breast": N_FOLDS * N_PARTITIONS}
 N_DRAWS = 5  # of validation rows, where the test rows are published
 PRICES = (0.0003, 0.001, 0.002, 0.004, 0.008, 0.016)  # of a feature, in nats an event
+MOST_SETS = 30  # that are kept
 BRIER_TIMES = (0.1, 0.9, 30)  # from which to which quantile of the test times, and how many
 
 
@@ -44,6 +45,7 @@ class Cohort(NamedTuple):
     train: Rows
     valid: Rows
     test: Rows
+    names: np.ndarray  # of the columns
     n_noise: int  # last columns, which are known to say nothing
 
 
@@ -64,7 +66,8 @@ def load_cohort(name: str, seed: int) -> Cohort:
     train, valid = (known[part] for part in split_events(y[known], VALIDATION, seed))
     center, scale = X[train].mean(axis=0), X[train].std(axis=0)
     X = (X - center) / np.where(scale > 0, scale, 1.0)
-    return Cohort(*(Rows(X[part], y[part]) for part in (train, valid, test)), n_noise)
+    names = np.array([*table.feature_names, *(f"noise {n + 1}" for n in range(n_noise))])
+    return Cohort(*(Rows(X[part], y[part]) for part in (train, valid, test)), names, n_noise)
 
 
 def sweep_prices(decays: tuple[float, ...]) -> tuple[dict[str, float], ...]:
@@ -91,11 +94,13 @@ def measure_sweep(run: Run) -> Record:
     best = max(path, key=lambda point: point["valid_c"])
     few = [point for point in path if point["n_features"] <= FEW]
     chosen = max(few, key=lambda point: point["valid_c"], default={})
-    row = {f"best_{name}": value for name, value in best.items() if name != "settings"}
+    row = {f"best_{name}": best[name] for name in best if name not in ("settings", "sets", "counts")}
     row |= {f"few_{name}": chosen.get(name, float("nan")) for name in ("valid_c", "test_c", "mean_features")}
     row |= {
         "settings": json.dumps(best["settings"]),
-        "path": json.dumps(path),
+        "sets": json.dumps(best["sets"]),
+        "counts": json.dumps(best["counts"]),
+        "path": json.dumps([{k: v for k, v in point.items() if k not in ("sets", "counts")} for point in path]),
         "tuning_cpu_seconds": timer.seconds,
     }
     return {"row": {**describe(run), **size_of(cohort.train.X), **row}, "arrays": {}}
@@ -103,7 +108,7 @@ def measure_sweep(run: Run) -> Record:
 
 def measure_setting(method: Any, settings: dict[str, Any], cohort: Cohort, run: Run) -> dict[str, Any]:
     """Concordance and Brier score of one model, and how many features its test rows use."""
-    train, valid, test, n_noise = cohort
+    train, valid, test, names, n_noise = cohort
     with CpuTimer() as timer:
         model = method.make_cox(settings, run.seed, run.budget).fit(train.X, train.y)
     selected = model.selected(test.X) if hasattr(model, "selected") else np.ones(test.X.shape, bool)
@@ -116,7 +121,18 @@ def measure_setting(method: Any, settings: dict[str, Any], cohort: Cohort, run: 
         "mean_features": float(selected.sum(axis=1).mean()),
         "noise_share": float(selected[:, -n_noise:].mean(axis=0).max()) if n_noise else float("nan"),
         "fitting_cpu_seconds": timer.seconds,
+        "sets": share_sets(selected, names),
+        "counts": {
+            int(n): float(share) for n, share in enumerate(np.bincount(selected.sum(axis=1)) / len(selected))
+        },
     }
+
+
+def share_sets(selected: np.ndarray, names: np.ndarray) -> dict[str, float]:
+    """The commonest sets of features, and the share of the rows that select them."""
+    patterns, numbers = np.unique(selected, axis=0, return_counts=True)
+    commonest = np.argsort(-numbers, kind="stable")[:MOST_SETS]
+    return {" + ".join(names[patterns[n]]) or "none": float(numbers[n] / len(selected)) for n in commonest}
 
 
 def score_curves(model: Any, train: Rows, test: Rows) -> float:

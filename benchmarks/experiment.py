@@ -87,6 +87,14 @@ def conduct(
     return results
 
 
+def recall(experiment: Experiment, arguments: list[str] | None) -> Results:
+    """An experiment as it is, for others to look at; its runs are done here only if there is no table yet."""
+    asked = read_arguments(experiment, arguments)
+    folder = asked.results or RESULTS
+    is_done = ((folder / "quick" if asked.quick else folder) / f"{experiment.name}.csv").exists()
+    return conduct(experiment, arguments, only=() if is_done else None)
+
+
 def keep_available(methods: list[str]) -> list[str]:
     """The methods that can run on this machine; of the others it is said what they lack."""
     available = []

@@ -68,10 +68,10 @@ def test_every_experiment_runs_from_data_to_figure(name, folder):
         pytest.skip("LSPIN_DATA does not name a folder of tables")
     module = import_module(f"benchmarks.experiments.{name}")
     arguments = ["--quick", "--results", str(folder)]
-    if hasattr(module, "EXPERIMENT"):
-        conduct(module.EXPERIMENT, [*arguments, "--jobs", "1"])
-    else:
+    if hasattr(module, "main"):
         module.main(arguments)
+    else:
+        conduct(module.EXPERIMENT, [*arguments, "--jobs", "1"])
     for ending in ("csv", "md", "png"):
         assert (folder / "quick" / f"{name}.{ending}").stat().st_size > 0
     assert not (folder / f"{name}.csv").exists()  # a rehearsal stays in its own folder

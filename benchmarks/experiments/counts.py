@@ -9,8 +9,8 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from benchmarks.experiment import Results
-from benchmarks.experiments.table3 import DATASETS, NAMES, caption_of, list_methods, recall, write_part
+from benchmarks.experiment import Results, recall
+from benchmarks.experiments.table3 import DATASETS, EXPERIMENT, NAMES, caption_of, list_methods, write_part
 from benchmarks.figures import make_axes, name_of, new_figure, save_figure, style_of
 from benchmarks.tables import NOTHING, format_spread, write_markdown
 from benchmarks.wide import EDGES, MANY
@@ -110,7 +110,7 @@ def draw(frame: pd.DataFrame, results: Results) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    results = recall(arguments)
+    results = recall(EXPERIMENT, arguments)
     frame = write_part(results, "counts", "heavy_share", COLUMNS)
     parts = {
         "Percent of the test rows by number of features": tabulate_distribution(frame),

@@ -6,8 +6,8 @@ The models are those of Table 3; nothing is fitted here where that table is ther
 import numpy as np
 import pandas as pd
 
-from benchmarks.experiment import Results
-from benchmarks.experiments.table3 import DATASETS, NAMES, caption_of, make_grid, recall, write_part
+from benchmarks.experiment import Results, recall
+from benchmarks.experiments.table3 import DATASETS, EXPERIMENT, NAMES, caption_of, make_grid, write_part
 from benchmarks.figures import draw_dots, save_figure
 from benchmarks.tables import tabulate, write_markdown
 
@@ -56,7 +56,7 @@ def draw(frame: pd.DataFrame, results: Results) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    results = recall(arguments)
+    results = recall(EXPERIMENT, arguments)
     frame = write_part(results, "nll", "nll", COLUMNS)
     report(frame, results)
     draw(frame, results)

@@ -1,49 +1,27 @@
 """Which sets of variables are selected for which share of the patients: ``make bench-survival_sets``.
 
-As the right-hand figure of the paper's survival section, for the linear predictor at the price that the validation
-rows choose; and the table of how many variables a patient has.
+As the right-hand figure of the paper's survival section; and the table of how many variables a patient has. The
+models are those of ``survival_curve``; nothing is fitted here where that table is there.
 """
 
 import json
-from collections import Counter
 
-import numpy as np
 import pandas as pd
 
-from benchmarks.cohorts import COHORTS, has_split, load_cohort
-from benchmarks.experiment import Experiment, Results, conduct
-from benchmarks.experiments.survival_curve import NAMES
+from benchmarks.cohorts import COHORTS
+from benchmarks.experiment import Results, recall
+from benchmarks.experiments.survival_curve import EXPERIMENT, NAMES
 from benchmarks.figures import make_axes, new_figure, save_figure
-from benchmarks.protocol import load_method
-from benchmarks.runs import Case, Record, Run, describe, size_of
-from benchmarks.tables import write_markdown
-from lspin.datasets import load_table
-from lspin.survival import harrell_concordance
+from benchmarks.tables import write_csv, write_markdown
 
-METHODS = ("cox_llspin", "cox_lspin")
+METHODS = ("cox_llspin", "cox_lspin", "cox_llspin_auto", "cox_lspin_auto")
+SHOWN = "cox_llspin_auto"  # in the figure: linear, and the price chosen from the training rows
 N_SHOWN = 8  # sets
 N_NAMED = 3  # variables of a set
-
-
-def measure(run: Run) -> Record:
-    """Fit the sweep, and count the sets of the model that does best on the validation rows."""
-    train, valid, test, n_noise = load_cohort(run.case.dataset, run.seed)
-    method = load_method(run.method)
-    models = [method.make_cox(s, run.seed, run.budget).fit(*train) for s in method.COX_SWEEP[: run.budget.fits]]
-    best = max(models, key=lambda model: harrell_concordance(valid.y, risk=model.predict(valid.X)).c_index)
-    names = [*load_table(run.case.dataset).feature_names, *(f"noise {n + 1}" for n in range(n_noise))]
-    selected = best.selected(test.X)
-    sets = Counter(" + ".join(np.array(names)[row]) or "none" for row in selected)
-    counts = Counter(selected.sum(axis=1).tolist())
-    row = {
-        "sparsity": best.sparsity_,
-        "test_c": harrell_concordance(test.y, risk=best.predict(test.X)).c_index,
-        "n_sets": len(sets),
-        "sets": json.dumps({name: n / len(selected) for name, n in sets.most_common(30)}),
-        "counts": json.dumps({str(n): c / len(selected) for n, c in sorted(counts.items())}),
-        "most_noise": float(selected[:, -n_noise:].mean(axis=0).max()) if n_noise else float("nan"),
-    }
-    return {"row": {**describe(run), **size_of(train.X), **row}, "arrays": {}}
+COLUMNS = [
+    "method", "dataset", "seed", "n_train", "n_columns", "settings", "best_test_c", "best_n_features",
+    "best_noise_share", "sets", "counts", "lspin",
+]  # fmt: skip
 
 
 def average(cells: pd.Series) -> pd.Series:
@@ -51,9 +29,9 @@ def average(cells: pd.Series) -> pd.Series:
     return pd.DataFrame([json.loads(cell) for cell in cells]).fillna(0.0).mean().sort_values(ascending=False)
 
 
-def report(results: Results) -> None:
+def report(frame: pd.DataFrame, results: Results) -> None:
     parts = {}
-    for (dataset, method), runs in results.frame.groupby(["dataset", "method"], sort=False):
+    for (dataset, method), runs in frame.groupby(["dataset", "method"], sort=False):
         of = f"{NAMES[str(dataset)]}, {method}"
         shares = average(runs["sets"]).head(N_SHOWN)
         parts[f"Sets of variables: {of}"] = [
@@ -67,10 +45,7 @@ def report(results: Results) -> None:
             "|---" * len(counts) + "|",
             "| " + " | ".join(f"{100 * share:.1f} %" for share in counts) + " |",
         ]
-    write_markdown(
-        results.folder / "survival_sets.md", "Survival: who needs which variables", parts, results.frame
-    )
-    draw_sets(results)
+    write_markdown(results.folder / "survival_sets.md", "Survival: who needs which variables", parts, frame)
 
 
 def shorten(name: str) -> str:
@@ -79,30 +54,25 @@ def shorten(name: str) -> str:
     return name if len(names) <= N_NAMED else " + ".join(names[:N_NAMED]) + f" + {len(names) - N_NAMED} more"
 
 
-def draw_sets(results: Results) -> None:
-    frame = results.frame[results.frame["method"] == METHODS[0]]
-    shown = [name for name in COHORTS if name in set(frame["dataset"])]
-    if not shown:
-        return
+def draw_sets(frame: pd.DataFrame, results: Results) -> None:
+    chosen = frame[frame["method"] == SHOWN]
+    shown = [name for name in COHORTS if name in set(chosen["dataset"])]
     figure = new_figure(7, 2.2 * len(shown))
     for axes, name in zip(make_axes(figure, len(shown), 1)[:, 0], shown, strict=True):
-        shares = average(frame.loc[frame["dataset"] == name, "sets"]).head(N_SHOWN)[::-1]
+        shares = average(chosen.loc[chosen["dataset"] == name, "sets"]).head(N_SHOWN)[::-1]
         axes.barh([shorten(name) for name in shares.index], 100 * shares, color="#0072B2")
         axes.set(title=NAMES[name], xlabel="% of the patients")
     save_figure(figure, results.folder / "survival_sets.png")
 
 
-EXPERIMENT = Experiment(
-    "survival_sets",
-    methods=METHODS,
-    cases=tuple(Case(name) for name in COHORTS),
-    quick_methods=("cox_llspin",),
-    quick_cases=(Case("seer_breast"),),
-    report=report,
-    measure=measure,
-    applies=lambda method, case: True,
-    has_seed=lambda case, seed: has_split(case.dataset, seed),
-)
+def main(arguments: list[str] | None = None) -> None:
+    results = recall(EXPERIMENT, arguments)
+    frame = results.frame[results.frame["method"].isin(METHODS)]
+    frame = frame[[column for column in COLUMNS if column in frame]]
+    write_csv(results.folder / "survival_sets.csv", frame)
+    report(frame, results)
+    draw_sets(frame, results)
+
 
 if __name__ == "__main__":
-    conduct(EXPERIMENT)
+    main()

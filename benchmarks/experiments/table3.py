@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from benchmarks.experiment import Experiment, Results, conduct, read_arguments
+from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import draw_dots, make_axes, new_figure, save_figure
 from benchmarks.protocol import load_method
 from benchmarks.runs import Case
-from benchmarks.tables import NOTHING, RESULTS, format_spread, write_csv, write_markdown
+from benchmarks.tables import NOTHING, format_spread, write_csv, write_markdown
 from benchmarks.wide import SOURCES, has_split, measure_wide, suits_table
 
 METHODS = (
@@ -247,14 +247,6 @@ def write_part(results: Results, name: str, score: str, columns: list[str]) -> p
     frame = frame[[column for column in columns if column in frame]]
     write_csv(results.folder / f"{name}.csv", frame)
     return frame
-
-
-def recall(arguments: list[str] | None) -> Results:
-    """Table 3 as it is, for others to look at; its runs are done here only if there is no table yet."""
-    asked = read_arguments(EXPERIMENT, arguments)
-    folder = asked.results or RESULTS
-    is_done = ((folder / "quick" if asked.quick else folder) / "table3.csv").exists()
-    return conduct(EXPERIMENT, arguments, only=() if is_done else None)
 
 
 EXPERIMENT = Experiment(

@@ -1,0 +1,12 @@
+"""Ours for survival as it comes: the price is chosen from the training rows, nothing is swept."""
+
+from typing import Any
+
+from benchmarks.protocol import Budget
+from lspin import LSPINCox
+
+COX_SWEEP: tuple[dict[str, Any], ...] = ({},)
+
+
+def make_cox(settings: dict[str, Any], seed: int, budget: Budget) -> LSPINCox:
+    return LSPINCox(**settings, max_epochs=budget.epochs, random_state=seed)
