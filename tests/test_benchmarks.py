@@ -45,7 +45,7 @@ ROOT = Path(__file__).parents[1]
 EXPERIMENTS = (
     "table1", "motivating", "gate_statistics", "unequal", "overlap", "sigma", "time_n", "time_d", "speed_wide",
     "speed_explain", "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale",
-    "survival_batches", "published",
+    "survival_batches", "published", "speed_originals",
 )  # fmt: skip
 OF_REAL_TABLES = ("table3", "nll", "counts", "survival_curve", "survival_sets", "survival_batches")
 FOLDER = os.environ.get("LSPIN_DATA")
