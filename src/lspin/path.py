@@ -21,7 +21,6 @@ N_FOLDS = 5
 N_JUDGED = 2  # best starts whose mean decides about a price: one lucky start is no reason to choose it
 TOO_MANY = 1e3  # cost of a feature beyond those a recipe allows the median row
 FALLBACK_PRICE = 0.01  # where a table has too few rows to hold any out
-FALLBACK_DECAY = 0.3  # where no rows are held out to choose it by
 WAVE = 3  # prices tried at once while searching for a number of features
 N_WAVES = 4
 HIGHEST_HAZARD_PRICE = 0.5  # nats an event
@@ -63,10 +62,7 @@ class Choice(NamedTuple):
 
 def fallback_decay(problem: Problem) -> float:
     """The weight decay as asked for, or one for where it cannot be chosen."""
-    if problem.weight_decay is not None:
-        return problem.weight_decay
-    decays = problem.recipe.decays
-    return FALLBACK_DECAY if len(decays) > 1 else decays[0]
+    return problem.recipe.usual_decay if problem.weight_decay is None else problem.weight_decay
 
 
 def highest_price(rows: Rows, loss: str) -> float:

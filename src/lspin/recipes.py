@@ -36,6 +36,7 @@ class Recipe(NamedTuple):
     prices: tuple[float, ...]  # sparsities of the path, as parts of the loss without any feature
     first_prices: tuple[float, ...]  # those at which the weight decay is chosen
     decays: tuple[float, ...] = (0.0, 3.0)  # tried at the first prices, and at the chosen one again
+    usual_decay: float = 0.3  # where no rows are held out to choose it by
     feature_price: float = 0.007  # what one more open gate must gain on held-out rows, by the rule that chooses
     most_features: float = np.inf  # of the median held-out row
     gate_decay_by_decay: float = 0.3  # of the prediction network's decay, for the gating network
@@ -103,6 +104,7 @@ WIDE = Recipe(
     prices=(0.03, 0.012, 0.005, 0.002, 0.001),
     first_prices=(0.012, 0.005),
     decays=(0.0,),
+    usual_decay=0.0,
     feature_price=0.001,
     most_features=49.0,
     price_rise=0.3,
@@ -124,16 +126,16 @@ SPARSE = WIDE._replace(
 )
 # A hidden layer needs foreign gates, and more noise than a naive Bayes start does.
 WIDE_NONLINEAR = WIDE._replace(
-    learning_rate=3e-3, exchange=0.5, decays=NONLINEAR.decays, anchoring=0.0,
+    learning_rate=3e-3, exchange=0.5, decays=NONLINEAR.decays, usual_decay=NONLINEAR.usual_decay, anchoring=0.0,
     start=WIDE.start._replace(prediction_spread=1.0),
 )  # fmt: skip
 SPARSE_NONLINEAR = WIDE_NONLINEAR._replace(n_screened=None, sees_scores=False)
 
 # What a feature tells of a hazard is little beside what it tells of a class, and so is what a gate tells.
 NOISE_GAIN = 0.5  # nats in all that a feature which says nothing is expected to gain on the rows it is fitted to
-HAZARDS_NONLINEAR: dict[str, Any] = {"decays": (1.0, 3.0, 10.0), "gate_decay_by_decay": 1.0}
+HAZARDS_NONLINEAR: dict[str, Any] = {"decays": (1.0, 3.0, 10.0), "usual_decay": 3.0, "gate_decay_by_decay": 1.0}
 HAZARDS_LINEAR: dict[str, Any] = {
-    "decays": (1.0, 3.0, 10.0), "gate_decay_by_decay": 4.0, "noise_scale": 1.0, "exchange": 0.25,
+    **HAZARDS_NONLINEAR, "gate_decay_by_decay": 4.0, "noise_scale": 1.0, "exchange": 0.25,
 }  # fmt: skip
 
 
