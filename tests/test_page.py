@@ -16,6 +16,7 @@ from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 import lspin
 from conftest import QUICK
 from lspin import LSPINClassifier, LSPINCox, LSPINRegressor
+from lspin.baselines import DeepSurv
 from lspin.comparison import area_under_curve, compare, equal_bins, wilson_interval
 from lspin.page import fill_template, fingerprint, report
 from lspin.survival import harrell_concordance, make_survival
@@ -176,7 +177,7 @@ def test_no_bin_of_a_calibration_stands_for_a_few_rows(n):
 # Kinds of models and tables ----------------------------------------------------------------------------------
 
 
-def test_survival_has_concordance_curves_and_no_trees(table, tmp_path):
+def test_survival_has_concordance_curves_and_two_baselines(table, tmp_path):
     X, response = table
     rng = np.random.default_rng(0)
     y = make_survival(rng.exponential(np.exp(-response)) + 0.01, rng.random(96) < 0.8)
@@ -185,6 +186,11 @@ def test_survival_has_concordance_curves_and_no_trees(table, tmp_path):
     own = content["judged"]["contenders"][0]["scores"]
     assert own["c_index"][0] == pytest.approx(harrell_concordance(y[64:], risk=model.predict(X[64:])).c_index)
     assert 0 < own["brier"][0] < 0.5
+    baselines = {contender["name"]: contender["scores"] for contender in content["judged"]["contenders"][1:]}
+    assert list(baselines) == ["Cox regression", "network", "Kaplan-Meier"]
+    linear = DeepSurv((), weight_decay=3.0, random_state=0).fit(X[:64], y[:64]).predict(X[64:])
+    expected = harrell_concordance(y[64:], risk=linear).c_index
+    assert baselines["Cox regression"]["c_index"][0] == pytest.approx(expected)
     assert len(content["judged"]["curves"]) == 3
     assert content["samples"]["held_out"] == [0] * 64 + [1] * 32
     assert content["samples"]["name"][64] == "held-out 0"

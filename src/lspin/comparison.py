@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -32,6 +33,7 @@ N_DRAWS = 500  # of the held-out rows, for the intervals
 SMALLEST_BIN = 5  # rows, so that no point of a calibration stands for one of them
 MOST_COLUMNS = 200  # that baselines look at, the ones that go best with the target in the training rows
 N_TIMES = 20
+BASELINE_DECAY = 3.0  # of the survival baselines
 SMALLEST_PROBABILITY = 1e-15
 
 
@@ -383,17 +385,25 @@ class SurvivalTask:
             self.metrics.append(Metric("brier", "integrated Brier score", "low", None))
 
     def contend(self, random_state: int) -> list[Contender]:
-        """The model, and the survival of all training rows together."""
-        risk = self.model.predict(self.split.X_test)
-        hazard = StepFunction(self.model.unique_times_, self.model.cumulative_baseline_hazard_, before=0.0)
-        own = survival_probability(hazard, log_hazard=risk, times=self.times)
+        """The model, Cox regression and a network of all features, and the survival of all training rows."""
+        from lspin.baselines.cox import DeepSurv
+
+        make = partial(DeepSurv, weight_decay=BASELINE_DECAY, random_state=random_state)
+        linear, network = (model.fit(self.split.X, self.split.y) for model in (make(()), make()))
         everyone = kaplan_meier(self.split.y).survival(self.times)
-        shared = np.tile(everyone, (len(risk), 1))
-        n_used = _median_used(self.model, self.split.X_test)
+        shared = np.tile(everyone, (len(self.split.y_test), 1))
         return [
-            Contender("this model", "", n_used, risk, own),
-            Contender("Kaplan-Meier", "one curve for everyone", 0, np.zeros(len(risk)), shared),
+            self._contend_with(self.model, "this model", ""),
+            self._contend_with(linear, "Cox regression", f"weight decay {BASELINE_DECAY:g}"),
+            self._contend_with(network, "network", f"all features, weight decay {BASELINE_DECAY:g}"),
+            Contender("Kaplan-Meier", "one curve for everyone", 0, np.zeros(len(shared)), shared),
         ]
+
+    def _contend_with(self, model: Any, name: str, note: str) -> Contender:
+        risk = model.predict(self.split.X_test)
+        hazard = StepFunction(model.unique_times_, model.cumulative_baseline_hazard_, before=0.0)
+        survival = survival_probability(hazard, log_hazard=risk, times=self.times)
+        return Contender(name, note, _median_used(model, self.split.X_test), risk, survival)
 
     def score(self, contender: Contender, draws: list[np.ndarray]) -> dict[str, Interval]:
         """Both with the bootstrap's interval; draws in which nothing can be compared are left out."""
