@@ -90,7 +90,8 @@ def measure_sweep(run: Run) -> Record:
     cohort = load_cohort(run.case.dataset, run.seed)
     method = load_method(run.method)
     with CpuTimer() as timer:
-        path = [measure_setting(method, settings, cohort, run) for settings in method.COX_SWEEP[: run.budget.fits]]
+        tried = [try_setting(method, settings, cohort, run) for settings in method.COX_SWEEP[: run.budget.fits]]
+    path = [point for point in tried if point is not None]
     best = max(path, key=lambda point: point["valid_c"])
     few = [point for point in path if point["n_features"] <= FEW]
     chosen = max(few, key=lambda point: point["valid_c"], default={})
@@ -102,8 +103,17 @@ def measure_sweep(run: Run) -> Record:
         "counts": json.dumps(best["counts"]),
         "path": json.dumps([{k: v for k, v in point.items() if k not in ("sets", "counts")} for point in path]),
         "tuning_cpu_seconds": timer.seconds,
+        "n_failed": len(tried) - len(path),
     }
     return {"row": {**describe(run), **size_of(cohort.train.X), **row}, "arrays": {}}
+
+
+def try_setting(method: Any, settings: dict[str, Any], cohort: Cohort, run: Run) -> dict[str, Any] | None:
+    """What a setting gives; ``None`` where a rival's training diverges, for the sweep goes on."""
+    try:
+        return measure_setting(method, settings, cohort, run)
+    except FloatingPointError:
+        return None
 
 
 def measure_setting(method: Any, settings: dict[str, Any], cohort: Cohort, run: Run) -> dict[str, Any]:

@@ -8,7 +8,6 @@ automatic ones choose their price from the training rows by themselves. The fore
 
 import json
 
-import numpy as np
 import pandas as pd
 
 from benchmarks.cohorts import COHORTS, FEW, has_split, measure_sweep
@@ -65,10 +64,17 @@ def draw_curves(frame: pd.DataFrame, results: Results) -> None:
             runs = frame[(frame["dataset"] == name) & (frame["method"] == method)]
             if runs.empty:
                 continue
-            paths = [json.loads(path) for path in runs["path"]]
-            points = np.array([[(p["mean_features"], p["test_c"]) for p in path] for path in paths]).mean(axis=0)
-            points = points[np.argsort(points[:, 0])]
-            axes.plot(*points.T, markersize=4, linewidth=1, label=name_of(method), **style_of(method, METHODS))
+            points = pd.DataFrame([point for path in runs["path"] for point in json.loads(path)])
+            means = points.groupby(points["settings"].astype(str))[["mean_features", "test_c"]].mean()
+            means = means.sort_values("mean_features")
+            axes.plot(
+                means["mean_features"],
+                means["test_c"],
+                markersize=4,
+                linewidth=1,
+                label=name_of(method),
+                **style_of(method, METHODS),
+            )
         axes.set(title=NAMES[name], xlabel="features a patient (mean)", ylabel="C on test rows")
         axes.grid(color="#EEEEEE", linewidth=0.6)
     handles, labels = axes.get_legend_handles_labels()
