@@ -7,6 +7,7 @@ automatic ones choose their price from the training rows by themselves. The fore
 """
 
 import json
+from typing import Any
 
 import pandas as pd
 
@@ -14,7 +15,7 @@ from benchmarks.cohorts import COHORTS, FEW, has_split, measure_sweep
 from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import make_axes, name_of, new_figure, save_figure, style_of
 from benchmarks.runs import Case
-from benchmarks.tables import tabulate, write_markdown
+from benchmarks.tables import describe_seeds, tabulate, write_markdown
 
 METHODS = (
     "cox_lspin", "cox_llspin", "cox_lspin_auto", "cox_llspin_auto", "cox_stg", "cox_stg_linear", "cox_lasso",
@@ -27,7 +28,8 @@ PUBLISHED = {("deepsurv", NAMES[name]): c for name, c in DEEPSURV.items()}
 
 
 def report(results: Results) -> None:
-    frame = results.frame.assign(cohort=results.frame["dataset"].map(NAMES))
+    frame = results.frame.sort_values("dataset", key=lambda names: names.map(COHORTS.index), kind="stable")
+    frame = frame.assign(cohort=frame["dataset"].map(NAMES))
     draw_curves(frame, results)
     best, few = (pd.concat([choose_ours(frame, kind), frame]) for kind in ("best", "few"))
     parts = {
@@ -45,18 +47,21 @@ def report(results: Results) -> None:
         ),
         "CPU seconds for the sweep": tabulate(frame, "tuning_cpu_seconds", columns="cohort", digits=1),
     }
-    write_markdown(results.folder / "survival_curve.md", "Survival: concordance and features", parts, frame)
+    caption = [f"{line} In brackets what DeepSurv's authors publish." for line in describe_seeds(frame)]
+    write_markdown(
+        results.folder / "survival_curve.md", "Survival: concordance and features", parts, frame, caption
+    )
 
 
 def choose_ours(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
     """Of both predictors on a split, the one that does better on the validation rows."""
     ours = frame[frame["method"].isin(OURS)].dropna(subset=f"{kind}_valid_c")
-    chosen = ours.loc[ours.groupby(["dataset", "seed"])[f"{kind}_valid_c"].idxmax()]
-    return chosen.sort_index().assign(method="ours")
+    chosen = ours.loc[ours.groupby(["dataset", "seed"], sort=False)[f"{kind}_valid_c"].idxmax()]
+    return chosen.assign(method="ours")
 
 
 def draw_curves(frame: pd.DataFrame, results: Results) -> None:
-    """One panel a cohort: C of every setting over the mean number of features, averaged over splits."""
+    """One panel a cohort: C over the mean number of features, averaged over splits."""
     shown = [name for name in COHORTS if name in set(frame["dataset"])]
     figure = new_figure(3.4 * len(shown), 3.4)
     for axes, name in zip(make_axes(figure, 1, len(shown))[0], shown, strict=True):
@@ -64,8 +69,7 @@ def draw_curves(frame: pd.DataFrame, results: Results) -> None:
             runs = frame[(frame["dataset"] == name) & (frame["method"] == method)]
             if runs.empty:
                 continue
-            points = pd.DataFrame([point for path in runs["path"] for point in json.loads(path)])
-            means = points.groupby(points["settings"].astype(str))[["mean_features", "test_c"]].mean()
+            means = pd.concat([thin_path(json.loads(path)) for path in runs["path"]]).groupby(level=0).mean()
             means = means.sort_values("mean_features")
             axes.plot(
                 means["mean_features"],
@@ -80,6 +84,14 @@ def draw_curves(frame: pd.DataFrame, results: Results) -> None:
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right")
     save_figure(figure, results.folder / "survival_curve.png")
+
+
+def thin_path(path: list[dict[str, Any]]) -> pd.DataFrame:
+    """Of the points that share the first setting of a sweep, which says how many features, the best validated."""
+    points = pd.DataFrame(path)
+    first = points["settings"].map(lambda settings: str(next(iter(settings.values()), "")))
+    best = points.groupby(first)["valid_c"].idxmax()
+    return points.loc[best, ["mean_features", "test_c"]].set_axis(best.index)
 
 
 EXPERIMENT = Experiment(
