@@ -15,7 +15,7 @@ from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import make_axes, name_of, new_figure, save_figure
 from benchmarks.protocol import CpuTimer
 from benchmarks.runs import Case, Record, Run, describe, size_of
-from benchmarks.tables import NOTHING, tabulate, write_markdown
+from benchmarks.tables import NOTHING, describe_seeds, tabulate, write_markdown
 from lspin import LSPINClassifier
 from lspin.datasets import load_synthetic
 
@@ -74,7 +74,9 @@ def report(results: Results) -> None:
         "Open gates of a row": tabulate(frame, "open_gates", columns="dataset", digits=1),
         f"How many times as fast as {RIVAL}": compare(frame),
     }
-    write_markdown(results.folder / "speed_explain.md", "Time to explain a row", parts, frame)
+    write_markdown(
+        results.folder / "speed_explain.md", "Time to explain a row", parts, frame, describe_seeds(frame)
+    )
     figure = new_figure(6, 2)
     axes = make_axes(figure, 1, 1)[0, 0]
     means = frame.groupby("method", sort=False)["microseconds_a_row"].mean()[::-1]

@@ -14,7 +14,7 @@ from benchmarks.figures import make_axes, name_of, new_figure, save_figure
 from benchmarks.methods.invase_original import Original
 from benchmarks.protocol import CpuTimer, fit_quietly, score_prediction, score_selection, show
 from benchmarks.runs import Case, Record, Run, describe, size_of
-from benchmarks.tables import tabulate, write_markdown
+from benchmarks.tables import describe_seeds, tabulate, write_markdown
 from lspin.baselines import INVASEClassifier
 from lspin.datasets import load_synthetic
 
@@ -51,7 +51,9 @@ def report(results: Results) -> None:
         "Accuracy (%)": tabulate(frame, "accuracy", columns="dataset", digits=1),
         "How many times as fast ours is": compare(frame),
     }
-    write_markdown(results.folder / "speed_originals.md", "INVASE: ours and the package", parts, frame)
+    write_markdown(
+        results.folder / "speed_originals.md", "INVASE: ours and the package", parts, frame, describe_seeds(frame)
+    )
     figure = new_figure(6, 1.6)
     axes = make_axes(figure, 1, 1)[0, 0]
     means = frame.groupby("method", sort=False)["fitting_cpu_seconds"].mean()[::-1]

@@ -14,7 +14,7 @@ from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.experiments.survival_curve import NAMES
 from benchmarks.figures import make_axes, new_figure, save_figure
 from benchmarks.runs import Case, Record, Run, describe, size_of
-from benchmarks.tables import tabulate, write_markdown
+from benchmarks.tables import describe_seeds, tabulate, write_markdown
 from lspin import LSPINCox
 from lspin.baselines import DeepSurv
 from lspin.hazards import cox_loss, find_risk_sets
@@ -92,7 +92,7 @@ def report(results: Results) -> None:
         title: tabulate(frame, name, columns="cohort", digits=digits) for title, (name, digits) in columns.items()
     }
     title = "Survival: what batches do to the likelihood"
-    write_markdown(results.folder / "survival_batches.md", title, parts, frame)
+    write_markdown(results.folder / "survival_batches.md", title, parts, frame, describe_seeds(frame))
     draw_shifts(frame, results)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import make_axes, new_figure, save_figure
 from benchmarks.runs import Case, Record, Run, describe
-from benchmarks.tables import tabulate, write_markdown
+from benchmarks.tables import describe_seeds, tabulate, write_markdown
 from lspin import LSPINCox
 from lspin.survival import make_survival
 
@@ -72,7 +72,13 @@ def report(results: Results) -> None:
         title: tabulate(frame, column, columns="n_train", digits=digits)
         for title, (column, digits) in columns.items()
     }
-    write_markdown(results.folder / "survival_scale.md", "Survival: cost against the number of rows", parts, frame)
+    write_markdown(
+        results.folder / "survival_scale.md",
+        "Survival: cost against the number of rows",
+        parts,
+        frame,
+        describe_seeds(frame),
+    )
     draw_costs(results)
 
 
