@@ -163,7 +163,8 @@ class LSPINCox(SurvivalTarget, LSPINBase):
     The likelihood compares a row that has its event with all that are still followed then. A table of up to
     ``batch_size`` rows is taken whole, and the likelihood is exact. In batches, a row is compared with those of
     its batch: where a log-hazard is the true one, it is best for batches too, but events count differently and
-    steps are noisier, the more the smaller the batch; see ``docs/method.md``.
+    steps are noisier, the more the smaller the batch. On three cohorts the mean gradient of batches of 32 was 3 to
+    6 % short, that of batches of 512 not to be told from the exact one; see ``docs/method.md``.
 
     Examples
     --------
