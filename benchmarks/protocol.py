@@ -53,6 +53,9 @@ class Fitted:
     costs: dict[str, Any] = field(default_factory=dict)  # fits made and failed
 
 
+LEAST_SECONDS = 1e-6  # a difference of two times that is lost in their noise, so that it can be drawn
+
+
 class CpuTimer:
     """Seconds of processor time spent in a block."""
 

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import draw_lines, make_axes, new_figure, save_figure
 from benchmarks.methods.lspin_official import WIDE_RECIPES, Official
-from benchmarks.protocol import CpuTimer
+from benchmarks.protocol import LEAST_SECONDS, CpuTimer
 from benchmarks.runs import Case, Record, Run, describe, size_of
 from benchmarks.tables import tabulate, write_markdown
 from lspin import LSPINClassifier, model, recipes, training
@@ -90,7 +90,8 @@ def measure(run: Run) -> Record:
             with CpuTimer() as timer:
                 make(run.method, n_epochs, run.seed).fit(X, y)
             seconds[n_epochs] = timer.seconds
-        row: dict[str, Any] = {"epoch_cpu_ms": 1e3 * (seconds[long] - seconds[short]) / (long - short)}
+        per_epoch = max((seconds[long] - seconds[short]) / (long - short), LEAST_SECONDS)
+        row: dict[str, Any] = {"epoch_cpu_ms": 1e3 * per_epoch}
         if run.method != "official":
             with CpuTimer() as timer:
                 make(run.method, run.budget.epochs, run.seed).fit(X, y)
