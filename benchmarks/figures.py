@@ -144,3 +144,14 @@ def draw_times(
     right.set_ylim(bottom=0)
     left.legend()
     save_figure(figure, path)
+
+
+def draw_bars(frame: pd.DataFrame, score: str, label: str, path: Path, scale: str = "linear") -> None:
+    """A bar a method: the mean of a score over seeds, with its number."""
+    means = frame.groupby("method", sort=False)[score].mean()[::-1]
+    figure = new_figure(6, 0.8 + 0.4 * len(means))
+    axes = make_axes(figure, 1, 1)[0, 0]
+    bars = axes.barh([name_of(method) for method in means.index], means, color=COLOURS[0])
+    axes.bar_label(bars, fmt="%.3g", padding=3)
+    axes.set(xscale=scale, xlabel=label)
+    save_figure(figure, path)

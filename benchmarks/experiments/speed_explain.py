@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.experiment import Experiment, Results, conduct
-from benchmarks.figures import make_axes, name_of, new_figure, save_figure
+from benchmarks.figures import draw_bars
 from benchmarks.protocol import CpuTimer
 from benchmarks.runs import Case, Record, Run, describe, size_of
 from benchmarks.tables import NOTHING, describe_seeds, tabulate, write_markdown
@@ -77,13 +77,8 @@ def report(results: Results) -> None:
     write_markdown(
         results.folder / "speed_explain.md", "Time to explain a row", parts, frame, describe_seeds(frame)
     )
-    figure = new_figure(6, 2)
-    axes = make_axes(figure, 1, 1)[0, 0]
-    means = frame.groupby("method", sort=False)["microseconds_a_row"].mean()[::-1]
-    bars = axes.barh([name_of(method) for method in means.index], means, color="#0072B2")
-    axes.bar_label(bars, fmt="%.3g", padding=3)
-    axes.set(xscale="log", xlabel="CPU microseconds to predict and explain a row")
-    save_figure(figure, results.folder / "speed_explain.png")
+    label = "CPU microseconds to predict and explain a row"
+    draw_bars(frame, "microseconds_a_row", label, results.folder / "speed_explain.png", scale="log")
 
 
 def compare(frame: pd.DataFrame) -> list[str]:

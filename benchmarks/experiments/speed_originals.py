@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.experiment import Experiment, Results, conduct
-from benchmarks.figures import make_axes, name_of, new_figure, save_figure
+from benchmarks.figures import draw_bars
 from benchmarks.methods.invase_original import Original
 from benchmarks.protocol import CpuTimer, fit_quietly, score_prediction, score_selection, show
 from benchmarks.runs import Case, Record, Run, describe, size_of
@@ -54,13 +54,7 @@ def report(results: Results) -> None:
     write_markdown(
         results.folder / "speed_originals.md", "INVASE: ours and the package", parts, frame, describe_seeds(frame)
     )
-    figure = new_figure(6, 1.6)
-    axes = make_axes(figure, 1, 1)[0, 0]
-    means = frame.groupby("method", sort=False)["fitting_cpu_seconds"].mean()[::-1]
-    bars = axes.barh([name_of(method) for method in means.index], means, color="#0072B2")
-    axes.bar_label(bars, fmt="%.3g", padding=3)
-    axes.set(xlabel="CPU seconds of one fit, E1")
-    save_figure(figure, results.folder / "speed_originals.png")
+    draw_bars(frame, "fitting_cpu_seconds", "CPU seconds of one fit, E1", results.folder / "speed_originals.png")
 
 
 def compare(frame: pd.DataFrame) -> list[str]:
