@@ -17,8 +17,9 @@ import pandas as pd
 import pytest
 from benchmarks import methods
 from benchmarks.attributions import Explanation, count_needed, keep_largest
+from benchmarks.cohorts import share_sets
 from benchmarks.experiment import Experiment, conduct, plan, read_seeds, suits_task
-from benchmarks.experiments import motivating, table3
+from benchmarks.experiments import motivating, survival_curve, table3
 from benchmarks.protocol import (
     Budget,
     Samples,
@@ -378,6 +379,32 @@ def test_a_network_trained_beforehand_says_where_its_weights_are_to_be_had(name,
     train = show(load_synthetic("E1", 0, 40).train, "E1")
     with pytest.raises(UnavailableError, match=r"the weights are not present: .*(set TABPFN_TOKEN|hf download)"):
         load_method(name).fit(train, train, 0, Budget(fits=1))
+
+
+def test_sets_of_features_are_shared_out_among_the_rows():
+    selected = np.array([[1, 0, 1], [0, 0, 0], [1, 0, 1], [0, 1, 0]], bool)
+    shares = share_sets(selected, np.array(["age", "grade", "nodes"]))
+    assert shares == {"age + nodes": 0.5, "none": 0.25, "grade": 0.25}
+    assert next(iter(shares)) == "age + nodes"
+
+
+def test_of_a_sweep_the_validation_rows_choose_all_but_its_first_setting():
+    def point(price, decay, valid, test):
+        settings = {"sparsity": price, "weight_decay": decay}
+        return {"settings": settings, "valid_c": valid, "test_c": test, "mean_features": 10 * price}
+
+    path = [point(0.1, 1, 0.6, 0.51), point(0.1, 3, 0.7, 0.52), point(0.2, 1, 0.9, 0.53), point(0.2, 3, 0.8, 0.9)]
+    found = survival_curve.thin_path(path)
+    assert dict(zip(found["mean_features"], found["test_c"], strict=True)) == {1.0: 0.52, 2.0: 0.53}
+
+
+def test_of_our_two_survival_models_the_validation_rows_choose_one_a_split():
+    frame = pd.DataFrame(
+        [("cox_lspin", 0, 0.7, 1), ("cox_llspin", 0, 0.6, 2), ("cox_lspin", 1, np.nan, 3),
+         ("cox_llspin", 1, 0.5, 4), ("deepsurv", 0, 0.9, 5)],
+        columns=["method", "seed", "few_valid_c", "few_test_c"],
+    ).assign(dataset="gbsg")  # fmt: skip
+    assert survival_curve.choose_ours(frame, "few")["few_test_c"].tolist() == [1, 4]
 
 
 def test_seeds_are_read_as_people_write_them():
