@@ -1,13 +1,15 @@
 import os
 import subprocess
 import sys
+from unittest.mock import DEFAULT, Mock
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from conftest import QUICK
-from lspin import LSPINClassifier, LSPINRegressor, training
+from lspin import LSPINClassifier, LSPINRegressor, descent, training
+from lspin.baselines import NetRegressor
 from lspin.preparation import bucket_size
 
 
@@ -150,17 +152,20 @@ def test_early_stopping_keeps_the_best_epoch_of_the_last_phase(table):
     assert loss == pytest.approx(settled.min(), rel=1e-3)
 
 
-def test_an_interrupt_keeps_the_best_so_far(table, monkeypatch):
-    original = training.advance
-    calls = []
+def interrupt_after(n_calls, monkeypatch):
+    """Press Ctrl-C once the training loop has been called so often."""
 
-    def interrupted(*arguments, **settings):
-        calls.append(1)
-        if len(calls) > 10:
+    def press(*_, **__):
+        if loop.call_count > n_calls:
             raise KeyboardInterrupt
-        return original(*arguments, **settings)
+        return DEFAULT
 
-    monkeypatch.setattr(training, "advance", interrupted)
+    loop = Mock(wraps=training.advance, side_effect=press)
+    monkeypatch.setattr(training, "advance", loop)
+
+
+def test_an_interrupt_keeps_the_best_so_far(table, monkeypatch):
+    interrupt_after(10, monkeypatch)
     with pytest.warns(match="interrupted"):
         model = LSPINRegressor(**QUICK, sparsity=0.01).fit(*table)
     assert 0 < model.n_iter_ < 100
@@ -168,19 +173,26 @@ def test_an_interrupt_keeps_the_best_so_far(table, monkeypatch):
 
 
 def test_an_interrupted_path_keeps_a_model(table, labels, monkeypatch):
-    original = training.advance
-    calls = []
-
-    def interrupted(*arguments, **settings):
-        calls.append(1)
-        if len(calls) > 250:
-            raise KeyboardInterrupt
-        return original(*arguments, **settings)
-
-    monkeypatch.setattr(training, "advance", interrupted)
+    interrupt_after(250, monkeypatch)
     with pytest.warns(match="interrupted"):
         model = LSPINClassifier(**QUICK).fit(table[0], labels)
     assert model.score(table[0], labels) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("module", "model"),
+    [(training, LSPINRegressor((4,), sparsity=0.01, max_epochs=1)), (descent, NetRegressor((4,), max_epochs=1))],
+    ids=["ours", "rivals"],
+)
+def test_programs_in_memory_stay_few(table, monkeypatch, module, model):
+    X, y = table
+    monkeypatch.setattr(training, "MOST_PROGRAMS", 2)
+    module.advance.clear_cache()
+    sizes = []
+    for n_columns in (1, 2, 3, 4, 5):
+        model.fit(X[:, :n_columns], y)
+        sizes.append(module.advance._cache_size())
+    assert sizes == [1, 2, 1, 2, 1]
 
 
 def test_wide_tables_train_in_the_span_of_their_rows():

@@ -16,7 +16,7 @@ from lspin.fitting import pad
 from lspin.model import Batch
 from lspin.noise import Array, split_key
 from lspin.preparation import Examples, bucket_size
-from lspin.training import LARGEST, TrainingRows, shuffle_rows, take_batch
+from lspin.training import LARGEST, TrainingRows, forget_programs, shuffle_rows, take_batch
 
 N_PARTS = 20  # of a run, between which it may be interrupted
 HISTORY_SIZE = 4096  # one size, so that runs of other lengths share a program
@@ -59,6 +59,7 @@ class State(NamedTuple):
 
 def descend(method: Method, start: Any, examples: Examples, pace: Pace, strengths: Any, seed: int) -> Descended:
     """Minimise the objective of a method; an interrupt from the keyboard keeps what there is."""
+    forget_programs(advance)
     rows = place_examples(examples)
     batch_size = min(pace.batch_size, len(rows.target))
     numbers = tuple(np.float32(min(number, LARGEST)) for number in (pace.learning_rate, pace.weight_decay))

@@ -7,7 +7,7 @@ tunes it is traced, so a path of penalties, all folds of a table and all seeds s
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -39,6 +39,7 @@ GATES_SETTLE = 0.8  # from then on gates are fixed and noiseless, and the predic
 SETTLED_RATE = 0.3  # of the learning rate, at the start of the last phase
 DECAY_UNIT = 5e-3  # what a decay or a shrinkage of 1 takes away in the first step, whatever the learning rate
 LARGEST = float(np.finfo(np.float32).max)
+MOST_PROGRAMS = 50  # kept in memory: each takes some 350 memory maps, of which Linux allows a process 65,530
 
 
 def prepare_compiler() -> None:
@@ -67,6 +68,12 @@ class StoredEntries(NamedTuple):
     starts: Array  # (n + 1,)
     columns: Array  # (n_entries,)
     values: Array  # (n_entries,)
+
+
+def forget_programs(function: Any) -> None:
+    """Drop the programs of a compiled function once there are many: a process out of memory maps is killed."""
+    if function._cache_size() >= MOST_PROGRAMS:
+        function.clear_cache()
 
 
 class TrainingRows(NamedTuple):
@@ -131,6 +138,7 @@ def train(
     ``report`` is called now and then with the part of the run that is done, the loss and the number of
     open gates.
     """
+    forget_programs(advance)
     schedule = Schedule(np.int32(max_epochs), np.float32(patience))
     strengths = Strengths(*np.clip(strengths, -LARGEST, LARGEST).astype(np.float32))
     run = start_run(networks, np.uint32(seed), history_size)
