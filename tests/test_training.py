@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from conftest import QUICK
-from lspin import LSPINClassifier, LSPINRegressor, descent, training
+from lspin import LSPINClassifier, LSPINRegressor, descent, inference, training
 from lspin.baselines import NetRegressor
 from lspin.preparation import bucket_size
 
@@ -130,6 +130,22 @@ def test_rows_of_a_sparse_table_are_predicted_one_by_one_as_together(counts):
     model = LSPINRegressor(**QUICK, sparsity=0.001, n_members=2).fit(X, y)
     singly = [model.predict(X[[row]])[0] for row in range(10)]
     np.testing.assert_allclose(singly, model.predict(X)[:10], rtol=1e-10)
+
+
+@pytest.mark.parametrize("stored", ["dense", "sparse"])
+def test_outcomes_of_a_few_rows_at_a_time_are_those_of_all_gates(counts, monkeypatch, stored):
+    X, y = counts
+    X = X if stored == "sparse" else X.toarray()
+    model = LSPINRegressor(**QUICK, sparsity=0.001, n_members=2).fit(X, y)
+    table = model._read(X)
+    together = inference.predict_members(model.members_, table)
+    monkeypatch.setattr(inference, "BLOCK_ENTRIES", 64)  # blocks of 16 rows
+    outcome = inference.predict_outcome(model.members_, table)
+    gates = together.gates.toarray() if stored == "sparse" else together.gates
+    each = [inference.predict_member(member, table) for member in model.members_]
+    np.testing.assert_allclose(outcome.outputs, sum(one.outputs for one in each) / 2, rtol=1e-10)
+    np.testing.assert_allclose(outcome.outputs, together.outputs, rtol=1e-10)
+    np.testing.assert_array_equal(outcome.n_open, (gates > 0).sum(axis=1))
 
 
 def test_patience_ends_training_early_and_skips_to_the_last_phase(table):

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import eigh
 
 from lspin.losses import cross_entropy
 
@@ -46,13 +47,17 @@ def fit_ridge(blocks: Blocks, outputs: np.ndarray, weight: np.ndarray) -> Ridge:
     roots = np.sqrt(shares * len(shares))[:, None]
     mean = shares @ outputs
     targets = roots * (outputs - mean)
-    strengths, vectors = np.linalg.eigh(_products(blocks, shares) * roots * roots.T)
+    products = _products(blocks, shares)
+    products *= roots
+    products *= roots.T
+    strengths, vectors = eigh(products.T, overwrite_a=True, check_finite=False, driver="evd")  # in their place
     strengths = np.maximum(strengths, 0.0)
+    squares = vectors**2
     turned = vectors.T @ targets
     best_error, best_penalty, held_out = np.inf, 0.0, outputs
     for penalty in PENALTIES * max(strengths.mean(), np.finfo(float).tiny):
         kept = strengths / (strengths + penalty)
-        leverage = (vectors**2) @ kept + shares
+        leverage = squares @ kept + shares
         errors = (targets - vectors @ (kept[:, None] * turned)) / np.maximum(1 - leverage, 1e-9)[:, None]
         if (errors**2).sum() < best_error:
             best_error, best_penalty, held_out = (errors**2).sum(), penalty, outputs - errors / roots
@@ -73,10 +78,12 @@ def _products(blocks: Blocks, shares: np.ndarray) -> np.ndarray:
     """Inner products of all rows about their weighted mean."""
     products = np.zeros((len(shares), len(shares)))
     for block in blocks():
-        more = block @ block.T
-        products += more.toarray() if sp.issparse(more) else more
+        products += (block @ block.T).toarray() if sp.issparse(block) else block @ block.T
     towards = products @ shares
-    return products - towards[:, None] - towards[None, :] + shares @ towards
+    products -= towards[:, None]
+    products -= towards
+    products += shares @ towards
+    return products
 
 
 def fit_sparse_ridge(inputs: sp.csr_array, outputs: np.ndarray, weight: np.ndarray) -> Ridge:

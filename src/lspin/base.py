@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 
 from lspin.explanation import Explanation, explain
 from lspin.fitting import HISTORY
-from lspin.inference import Member, Prediction, predict_member, predict_members
+from lspin.inference import Member, Outcome, predict_member, predict_members, predict_outcome
 from lspin.members import Plan, Solution, solve
 from lspin.model import list_weights
 from lspin.parameters import CONSTRAINTS, restored, storable
@@ -145,7 +145,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
             shows_progress=bool(self.verbose),
         )
         self._keep(solve(problem, valid, plan, check_random_state(self.random_state)))
-        self._complete(given.rows, predict_members(self.members_, given.rows.table).outputs)
+        self._complete(given.rows, predict_outcome(self.members_, given.rows.table).outputs)
         return self
 
     def _keep(self, solution: Solution) -> None:
@@ -353,9 +353,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
     def _levels(self) -> Levels:
         return self.members_[0].encoding.levels
 
-    def _predict(self, X: Any) -> Prediction:
-        table = self._read(X)
-        return predict_members(self.members_, table)
+    def _predict(self, X: Any) -> Outcome:
+        return predict_outcome(self.members_, self._read(X))
 
     def predict_with_gates(self, X: Any, gates: np.ndarray) -> np.ndarray:
         """What would be predicted under other gates than the model's own.
@@ -376,7 +375,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
             raise ValueError(f"gates have the shape {foreign.shape} where X asks for {expected}")
         if foreign.size and not (foreign.min() >= 0 and foreign.max() <= 1):
             raise ValueError(f"gates must lie in [0, 1]; they range from {foreign.min():g} to {foreign.max():g}")
-        return self._decide(predict_members(self.members_, table, foreign).outputs)
+        return self._decide(predict_outcome(self.members_, table, foreign).outputs)
 
     def gates(self, X: Any) -> np.ndarray:
         """How far each feature's gate is open for each row: shape ``(n_samples, n_columns)``, in [0, 1].

@@ -62,7 +62,7 @@ def _predict_sparse(member: Member, table: Table, foreign: Any) -> Prediction:
     n_rows, encoding = table.values.shape[0], member.encoding
     n_outputs = len(member.networks.prediction[-1].bias)
     outputs, gates = np.empty((n_rows, n_outputs)), []
-    for block in row_blocks(n_rows, max(len(table.values.data) // max(n_rows, 1), 1)):
+    for block in row_blocks(n_rows, row_length(table)):
         values, missing = take_table(table, block)
         inputs = scale_sparse(values, encoding)
         entries = list_entries(inputs)
@@ -80,14 +80,42 @@ def _predict_sparse(member: Member, table: Table, foreign: Any) -> Prediction:
 
 def predict_members(members: list[Member], table: Table, foreign: Any = None) -> Prediction:
     """Average gates and outputs of several models."""
-    predictions = [predict_member(member, table, foreign) for member in members]
-    gates, outputs = zip(*predictions, strict=True)
-    return Prediction(sum(gates[1:], start=gates[0]) / len(members), np.mean(outputs, axis=0))
+    gates, outputs = predict_member(members[0], table, foreign)
+    for member in members[1:]:
+        more = predict_member(member, table, foreign)
+        gates += more.gates
+        outputs += more.outputs
+    gates /= len(members)
+    return Prediction(gates, outputs / len(members))
+
+
+class Outcome(NamedTuple):
+    """What is left of a prediction without its gates, which are as large as the table."""
+
+    outputs: np.ndarray  # (n, n_outputs)
+    n_open: np.ndarray  # (n,), gates
+
+
+def predict_outcome(members: list[Member], table: Table, foreign: Any = None) -> Outcome:
+    """Average outputs of several models, and how many gates any of them opens, some rows at a time."""
+    n_rows = table.values.shape[0]
+    outcomes = []
+    for block in row_blocks(n_rows, row_length(table)):
+        theirs = None if foreign is None else foreign[block]
+        prediction = predict_members(members, take_table(table, block), theirs)
+        outcomes.append(Outcome(prediction.outputs, count_open(prediction.gates)))
+    return Outcome(*(np.concatenate(parts) for parts in zip(*outcomes, strict=True)))
 
 
 def count_open(gates: Any) -> np.ndarray:
     """Open gates of each row, shape ``(n,)``."""
     return np.asarray((gates > 0).sum(axis=1)).ravel()
+
+
+def row_length(table: Table) -> int:
+    """Numbers stored for a row, on average."""
+    n_rows, n_inputs = table.values.shape
+    return table.values.nnz // max(n_rows, 1) if sp.issparse(table.values) else n_inputs
 
 
 def row_blocks(n_rows: int, n_inputs: int) -> Iterator[slice]:

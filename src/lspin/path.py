@@ -7,7 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from lspin.fitting import Fit, Task, fit_task
-from lspin.inference import count_open, predict_member
+from lspin.inference import predict_outcome
 from lspin.losses import COX, average_loss, complete_scores
 from lspin.preparation import Problem, constant_outputs
 from lspin.progress import Progress
@@ -222,9 +222,9 @@ def keep_best(starts: list[tuple[Candidate, list[Fit]]], recipe: Recipe) -> Trie
 
 def judge(task: Task, fits: list[Fit], splits: list[Split], loss: str) -> Candidate:
     """How models with the settings of a task do on the rows held out from each."""
-    predictions = [predict_member(fit.member, split.valid.table) for fit, split in zip(fits, splits, strict=True)]
-    outputs = [prediction.outputs for prediction in predictions]
-    n_open = np.concatenate([count_open(prediction.gates) for prediction in predictions])
+    outcomes = [predict_outcome([fit.member], split.valid.table) for fit, split in zip(fits, splits, strict=True)]
+    outputs = [outcome.outputs for outcome in outcomes]
+    n_open = np.concatenate([outcome.n_open for outcome in outcomes])
     return _candidate(task.sparsity, task.weight_decay, outputs, n_open, splits, loss)
 
 
@@ -328,7 +328,7 @@ def find_price(problem: Problem, n_features: int, task: Task, *, n_jobs: int | N
 
 
 def _count(price: float, decay: float, fit: Fit, problem: Problem) -> Candidate:
-    n_open = count_open(predict_member(fit.member, problem.rows.table).gates)
+    n_open = predict_outcome([fit.member], problem.rows.table).n_open
     weight = problem.rows.weight
     middle, mean = weighted_median(n_open, weight), float(np.average(n_open, weights=weight))
     return Candidate(price, decay, float("nan"), float("nan"), middle, mean)
