@@ -40,6 +40,7 @@ class Task(NamedTuple):
     sparsity: float
     weight_decay: float
     seed: int
+    prepared: Prepared | None = None  # what is known of the training rows, where several fits share them
 
 
 class Fit(NamedTuple):
@@ -50,20 +51,33 @@ class Fit(NamedTuple):
     interrupted: bool
 
 
+def training_rows(problem: Problem, task: Task) -> Rows:
+    """The rows of a task."""
+    which = task.which
+    return Rows(take_table(problem.rows.table, which), problem.rows.target[which], task.weight, which)
+
+
+def prepare_rows(problem: Problem, rows: Rows) -> Prepared:
+    """What a fit has to know of its rows, the same for every price, weight decay and seed."""
+    return prepare(problem, rows, learn_encoding(rows, problem.levels, problem.n_columns, problem.features))
+
+
+def prepare_task(problem: Problem, task: Task) -> Task:
+    """The task with its rows prepared, for other tasks to be made from."""
+    return task._replace(prepared=prepare_rows(problem, training_rows(problem, task)))
+
+
 def fit_task(problem: Problem, task: Task, report: Report | None = None) -> Fit:
     """Train one model."""
     from lspin import training
 
     n_rows = len(task.which)
-    rows = Rows(
-        take_table(problem.rows.table, task.which), problem.rows.target[task.which], task.weight, task.which
-    )
-    encoding = learn_encoding(rows, problem.levels, problem.n_columns, problem.features)
+    rows = training_rows(problem, task)
+    prepared = prepare_rows(problem, rows) if task.prepared is None else task.prepared
+    encoding, view, anchor = prepared.encoding, prepared.view, prepared.anchor
     # Every fit is padded to the size of the whole table, so that all folds and the last fit share a program.
     padded = bucket_size(len(problem.rows.target))
     batch_size = min(problem.batch_size, padded)
-    prepared = prepare(problem, rows, encoding)
-    view, anchor = prepared.view, prepared.anchor
     valid = take_rows(rows, np.arange(0)) if task.valid is None else task.valid
     room = measure_room([problem.rows, valid], prepared, batch_size) if encoding.zero_is_absent else None
     architecture = Architecture(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lspin.fitting import Fit, Task
+from lspin.fitting import Fit, Task, prepare_task
 from lspin.path import (
     N_WAVES,
     WAVE,
@@ -65,8 +65,17 @@ def solve(problem: Problem, valid: Rows | None, plan: Plan, rng: np.random.Rando
         if choice.interrupted:
             return Solution(choice.sparsity, choice.weight_decay, choice.path, ready, len(starts), True)
         tasks = [_member_task(problem, splits, valid, plan, choice, seed) for seed in seeds[: plan.n_members]]
-        fits, interrupted = run_tasks(problem, tasks[len(ready) :], plan.n_jobs, progress)
+        tasks = _share(problem, tasks[len(ready) :], plan)
+        fits, interrupted = run_tasks(problem, tasks, plan.n_jobs, progress)
     return Solution(choice.sparsity, choice.weight_decay, choice.path, ready + fits, len(starts), interrupted)
+
+
+def _share(problem: Problem, tasks: list[Task], plan: Plan) -> list[Task]:
+    """Members of the same rows share what is known of them."""
+    if plan.bootstrap or len(tasks) < 2:
+        return tasks
+    prepared = prepare_task(problem, tasks[0]).prepared
+    return [task._replace(prepared=prepared) for task in tasks]
 
 
 def _splits(problem: Problem, valid: Rows | None, plan: Plan, seed: int) -> list[Split]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from lspin.fitting import Fit, Task, fit_task
+from lspin.fitting import Fit, Task, fit_task, prepare_task
 from lspin.inference import predict_outcome
 from lspin.losses import COX, average_loss, complete_scores
 from lspin.preparation import Problem, constant_outputs
@@ -124,10 +124,14 @@ def choose_price(
     if not splits:
         return Choice(FALLBACK_PRICE, fallback_decay(problem), [], [], False)
     closed = judge_closed(problem, splits)
+    weight = problem.rows.weight
+    drafts = [
+        prepare_task(problem, Task(split.train, weight[split.train], split.valid, 0.0, 0.0, 0)) for split in splits
+    ]
     tried: list[Tried] = []
     interrupted = False
     for settings in _stages(problem, closed.candidate.sparsity, tried, walks=len(seeds) == 1):
-        found, interrupted = try_settings(problem, splits, settings, seeds, n_jobs, progress)
+        found, interrupted = try_settings(problem, splits, drafts, settings, seeds, n_jobs, progress)
         tried += found
         if interrupted:
             break
@@ -192,17 +196,18 @@ def next_prices(prices: list[float], done: set[float], best: float, *, walks: bo
 def try_settings(
     problem: Problem,
     splits: list[Split],
+    drafts: list[Task],
     settings: list[tuple[float, float]],
     seeds: list[int],
     n_jobs: int | None,
     progress: Progress,
 ) -> tuple[list[Tried], bool]:
-    """Fit every pair of price and weight decay on every split from every seed."""
+    """Fit every pair of price and weight decay on every split, which has a draft of a task, from every seed."""
     tasks = [
-        Task(split.train, problem.rows.weight[split.train], split.valid, price, decay, seed)
+        draft._replace(sparsity=price, weight_decay=decay, seed=seed)
         for price, decay in settings
         for seed in seeds
-        for split in splits
+        for draft in drafts
     ]
     fits, interrupted = run_tasks(problem, tasks, n_jobs, progress)
     by_start = [fits[i : i + len(splits)] for i in range(0, len(fits) - len(splits) + 1, len(splits))]
@@ -303,6 +308,7 @@ def find_price(problem: Problem, n_features: int, task: Task, *, n_jobs: int | N
     """Search for the price at which the median training row opens the wanted number of gates."""
     highest = highest_price(problem.rows, problem.loss)
     low, high = 1e-5 * highest, highest
+    task = prepare_task(problem, task)
     path: list[Candidate] = []
     tried: list[Fit] = []
     interrupted = False
