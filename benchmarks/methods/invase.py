@@ -13,6 +13,7 @@ SPACE = {
     "learning_rate": FloatDistribution(5e-4, 1e-2, log=True),
 }
 FIRST = {"sparsity": 0.03, "learning_rate": 0.002}  # the default
+BATCH = 32  # rows: on development seeds as good as 128, in a third of the time
 WIDE_LAYERS, WIDE_GATING = (100,), (100,)
 WIDE_GRID = tuple(spread_grid((0.1, 0.03, 0.01, 0.003, 0.001), "sparsity"))
 
@@ -20,7 +21,7 @@ WIDE_GRID = tuple(spread_grid((0.1, 0.03, 0.01, 0.003, 0.001), "sparsity"))
 def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
     def make(**settings: Any) -> Any:
         kind = INVASERegressor if train.is_regression else INVASEClassifier
-        return kind(max_epochs=budget.epochs, random_state=seed, **settings)
+        return kind(batch_size=BATCH, max_epochs=budget.epochs, random_state=seed, **settings)
 
     return tune(make, SPACE, train, valid, budget, seed, select=lambda model, X: model.selected(X), first=FIRST)
 
