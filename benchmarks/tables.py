@@ -121,7 +121,10 @@ def describe_seeds(frame: pd.DataFrame) -> list[str]:
     seeds = sorted(frame["seed"].unique())
     per_cell = frame.groupby([name for name in KEY if name in frame and name != "seed"], dropna=False).size()
     repeats = f"{per_cell.min()}" if per_cell.min() == per_cell.max() else f"{per_cell.min()} to {per_cell.max()}"
+    least = per_cell.groupby("method").min() if "method" in frame else per_cell.iloc[:0]
+    fewer = [f"{method} {n}" for method, n in least.items() if n < per_cell.max()]
     return [
-        f"Mean ± standard deviation over seeds ({repeats} a cell, of seeds {seeds[0]} to {seeds[-1]}); "
+        f"Mean ± standard deviation over seeds ({repeats} a cell, of seeds {seeds[0]} to {seeds[-1]}"
+        f"{'; fewer: ' + ', '.join(fewer) if fewer else ''}); "
         f"lspin {', '.join(sorted(frame['lspin'].astype(str).unique()))}."
     ]

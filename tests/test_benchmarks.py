@@ -33,7 +33,7 @@ from benchmarks.protocol import (
     tune,
 )
 from benchmarks.runs import Case, Run, do_run
-from benchmarks.tables import format_spread, merge_rows
+from benchmarks.tables import describe_seeds, format_spread, merge_rows
 from benchmarks.wide import Task, score_counts, score_honesty, search_grid, select, split_rows
 from scipy import sparse
 from sklearn.linear_model import Lasso
@@ -289,6 +289,16 @@ def test_tuning_finds_the_best_of_what_it_tried_on_validation_rows():
     worst = Lasso(alpha=0.5).fit(train.X, train.y)
     assert fitted.settings["alpha"] < 0.5
     assert np.mean((fitted.predict(valid.X) - valid.y) ** 2) < np.mean((worst.predict(valid.X) - valid.y) ** 2)
+
+
+def test_a_caption_names_the_methods_with_fewer_seeds():
+    cells = [("a", "E1", 0), ("a", "E1", 1), ("a", "E2", 0), ("a", "E2", 1), ("b", "E1", 0), ("b", "E1", 1)]
+    frame = pd.DataFrame(cells, columns=["method", "dataset", "seed"]).assign(lspin="1.0")
+    assert describe_seeds(frame) == [
+        "Mean ± standard deviation over seeds (2 a cell, of seeds 0 to 1); lspin 1.0."
+    ]
+    (line,) = describe_seeds(frame.iloc[:-1])
+    assert "(1 to 2 a cell, of seeds 0 to 1; fewer: b 1)" in line
 
 
 def test_a_table_keeps_the_rows_that_were_not_run_again(tmp_path):
