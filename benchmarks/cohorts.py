@@ -3,6 +3,7 @@
 A method for cohorts is a file in ``methods/`` with ``COX_SWEEP``, settings from many features to few, and
 ``make_cox(settings, seed, budget)``, an unfitted model with ``fit(X, y)``, ``predict(X)`` (higher is worse),
 ``predict_survival_function(X, return_array=True)`` and ``unique_times_``; ``selected(X)`` where it selects.
+With ``N_MEMBERS`` what is chosen with one member is fitted again with so many.
 """
 
 import json
@@ -91,10 +92,12 @@ def measure_sweep(run: Run) -> Record:
     method = load_method(run.method)
     with CpuTimer() as timer:
         tried = [try_setting(method, settings, cohort, run) for settings in method.COX_SWEEP[: run.budget.fits]]
-    path = [point for point in tried if point is not None]
-    best = max(path, key=lambda point: point["valid_c"])
-    few = [point for point in path if point["n_features"] <= FEW]
-    chosen = max(few, key=lambda point: point["valid_c"], default={})
+        path = [point for point in tried if point is not None]
+        best = add_members(method, max(path, key=lambda point: point["valid_c"]), cohort, run)
+        few = [point for point in path if point["n_features"] <= FEW]
+        chosen = max(few, key=lambda point: point["valid_c"], default={})
+        if chosen and (together := add_members(method, chosen, cohort, run))["n_features"] <= FEW:
+            chosen = together
     row = {f"best_{name}": best[name] for name in best if name not in ("settings", "sets", "counts")}
     row |= {f"few_{name}": chosen.get(name, float("nan")) for name in ("valid_c", "test_c", "mean_features")}
     row |= {
@@ -106,6 +109,13 @@ def measure_sweep(run: Run) -> Record:
         "n_failed": len(tried) - len(path),
     }
     return {"row": {**describe(run), **size_of(cohort.train.X), **row}, "arrays": {}}
+
+
+def add_members(method: Any, point: dict[str, Any], cohort: Cohort, run: Run) -> dict[str, Any]:
+    """What the setting of a point gives with as many members as the method has."""
+    if not hasattr(method, "N_MEMBERS"):
+        return point
+    return measure_setting(method, point["settings"] | {"n_members": method.N_MEMBERS}, cohort, run)
 
 
 def shorten(point: dict[str, Any]) -> dict[str, Any]:

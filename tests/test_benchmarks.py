@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks import methods
+from benchmarks import cohorts, methods
 from benchmarks.attributions import Explanation, count_needed, keep_largest
 from benchmarks.cohorts import share_sets
 from benchmarks.experiment import Experiment, conduct, plan, read_seeds, suits_task
@@ -41,6 +41,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
 from lspin.datasets import load_synthetic
+from lspin.survival import make_survival
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = (
@@ -408,13 +409,38 @@ def test_of_a_sweep_the_validation_rows_choose_all_but_its_first_setting():
     assert dict(zip(found["mean_features"], found["test_c"], strict=True)) == {1.0: 0.52, 2.0: 0.53}
 
 
-def test_of_our_two_survival_models_the_validation_rows_choose_one_a_split():
-    frame = pd.DataFrame(
-        [("cox_lspin", 0, 0.7, 1), ("cox_llspin", 0, 0.6, 2), ("cox_lspin", 1, np.nan, 3),
-         ("cox_llspin", 1, 0.5, 4), ("deepsurv", 0, 0.9, 5)],
-        columns=["method", "seed", "few_valid_c", "few_test_c"],
-    ).assign(dataset="gbsg")  # fmt: skip
-    assert survival_curve.choose_ours(frame, "few")["few_test_c"].tolist() == [1, 4]
+def test_what_a_sweep_chooses_is_fitted_again_with_all_members(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = make_survival(np.exp(-X[:, 0]), np.ones(60, bool))
+    rows = cohorts.Rows(X, y)
+    cohort = cohorts.Cohort(rows, rows, rows, np.array(list("abcd")), 0)
+    monkeypatch.setattr(cohorts, "load_cohort", lambda name, seed: cohort)
+
+    def make_cox(settings, seed, budget):
+        """A risk of the first column, less sure of it the more noise; more members select more features."""
+        noise = np.random.default_rng(1).normal(size=60)
+        model = SimpleNamespace(unique_times_=np.unique(y["time"]))
+        model.fit = lambda X, y: model
+        model.predict = lambda X: X[:, 0] + settings["noise"] * noise
+        model.predict_survival_function = lambda X, return_array: np.full((len(X), 60), 0.5)
+        n_selected = settings["n_selected"] + settings.get("n_members", 1) - 1
+        model.selected = lambda X: np.arange(4) < np.full((len(X), 1), n_selected)
+        return model
+
+    sweep = ({"noise": 0.0, "n_selected": 3}, {"noise": 3.0, "n_selected": 2}, {"noise": 9.0, "n_selected": 1})
+    method = SimpleNamespace(COX_SWEEP=sweep, make_cox=make_cox, N_MEMBERS=2)
+    monkeypatch.setattr(cohorts, "load_method", lambda name: method)
+    run = Run("survival_curve", "cox_members", Case("gbsg"), 0, Budget())
+    row = cohorts.measure_sweep(run)["row"]
+    assert (row["best_test_c"], row["best_n_features"]) == (1.0, 4)
+    assert json.loads(row["settings"]) == {**sweep[0], "n_members": 2}
+    # Together the members of the best with few features have too many: it stays as it was.
+    assert (row["few_test_c"], row["few_mean_features"]) == (1.0, 3)
+    method.COX_SWEEP = sweep[1:]
+    assert cohorts.measure_sweep(run)["row"]["few_mean_features"] == 3
+    del method.N_MEMBERS
+    assert cohorts.measure_sweep(run)["row"]["best_n_features"] == 2
 
 
 def test_seeds_are_read_as_people_write_them():
