@@ -4,20 +4,12 @@ It needs no tuning, and reads the training rows whenever it predicts. Its weight
 hub; here they are used where present, and never fetched.
 """
 
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
-import numpy as np
-
-from benchmarks.protocol import (
-    Budget,
-    Fitted,
-    Samples,
-    UnavailableError,
-    quiet_torch,
-    require_package,
-    tune,
-)
-from benchmarks.wide import Task, as_dense
+from benchmarks.pretrained import Pretrained, fit_pretrained
+from benchmarks.protocol import Budget, Fitted, Samples, UnavailableError, require_package
+from benchmarks.wide import Task
 
 WIDE_GRID: tuple[dict[str, Any], ...] = ({},)
 HUB = "jingang/TabICL"
@@ -35,43 +27,24 @@ def require() -> None:
             )
 
 
-def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
-    require()
-    return tune(
-        lambda: TabICL(seed, is_regression=train.is_regression), {}, train, valid, budget._replace(fits=1), seed
+def make(seed: int, *, is_regression: bool) -> Any:
+    from tabicl import TabICLClassifier, TabICLRegressor
+
+    kind = TabICLRegressor if is_regression else TabICLClassifier
+    return kind(
+        device="cpu",
+        allow_auto_download=False,
+        checkpoint_version=WEIGHTS[int(is_regression)],
+        random_state=seed,
+        n_jobs=1,
     )
 
 
-def make_wide(task: Task) -> "TabICL":
+def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
     require()
-    return TabICL(task.seed, is_regression=False)
+    return fit_pretrained(partial(make, seed, is_regression=train.is_regression), train, valid, seed, budget)
 
 
-class TabICL:
-    """The library's model on one thread and without a word."""
-
-    def __init__(self, seed: int, *, is_regression: bool) -> None:
-        self._seed, self._is_regression = seed, is_regression
-
-    def fit(self, X: Any, y: np.ndarray) -> Self:
-        with quiet_torch():
-            from tabicl import TabICLClassifier, TabICLRegressor
-
-            kind = TabICLRegressor if self._is_regression else TabICLClassifier
-            self._model = kind(
-                device="cpu",
-                allow_auto_download=False,
-                checkpoint_version=WEIGHTS[int(self._is_regression)],
-                random_state=self._seed,
-                n_jobs=1,
-            )
-            self._model.fit(as_dense(X), y)
-        return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        with quiet_torch():
-            return self._model.predict(as_dense(X))
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        with quiet_torch():
-            return self._model.predict_proba(as_dense(X))
+def make_wide(task: Task) -> Pretrained:
+    require()
+    return Pretrained(partial(make, task.seed, is_regression=False))

@@ -4,20 +4,12 @@ It needs no tuning, and reads the training rows whenever it predicts. Its weight
 for a licence to be accepted and allow no commercial use; here they are used where present, and never fetched.
 """
 
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
-import numpy as np
-
-from benchmarks.protocol import (
-    Budget,
-    Fitted,
-    Samples,
-    UnavailableError,
-    quiet_torch,
-    require_package,
-    tune,
-)
-from benchmarks.wide import Task, as_dense
+from benchmarks.pretrained import Pretrained, fit_pretrained
+from benchmarks.protocol import Budget, Fitted, Samples, UnavailableError, quiet_torch, require_package
+from benchmarks.wide import Task
 
 WIDE_GRID: tuple[dict[str, Any], ...] = ({},)
 
@@ -42,38 +34,19 @@ def find_weights() -> list[Any]:
     return [resolve_model_path(None, kind, version)[0][0] for kind in ("classifier", "regressor")]
 
 
+def make(seed: int, *, is_regression: bool) -> Any:
+    from tabpfn import TabPFNClassifier, TabPFNRegressor
+
+    kind = TabPFNRegressor if is_regression else TabPFNClassifier
+    # A table of more columns or rows than it was trained for is judged like any other.
+    return kind(device="cpu", ignore_pretraining_limits=True, random_state=seed)
+
+
 def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
     require()
-    return tune(
-        lambda: TabPFN(seed, is_regression=train.is_regression), {}, train, valid, budget._replace(fits=1), seed
-    )
+    return fit_pretrained(partial(make, seed, is_regression=train.is_regression), train, valid, seed, budget)
 
 
-def make_wide(task: Task) -> "TabPFN":
+def make_wide(task: Task) -> Pretrained:
     require()
-    return TabPFN(task.seed, is_regression=False)
-
-
-class TabPFN:
-    """The library's model on one thread and without a word."""
-
-    def __init__(self, seed: int, *, is_regression: bool) -> None:
-        self._seed, self._is_regression = seed, is_regression
-
-    def fit(self, X: Any, y: np.ndarray) -> Self:
-        with quiet_torch():
-            from tabpfn import TabPFNClassifier, TabPFNRegressor
-
-            kind = TabPFNRegressor if self._is_regression else TabPFNClassifier
-            # A table of more columns or rows than it was trained for is judged like any other.
-            self._model = kind(device="cpu", ignore_pretraining_limits=True, random_state=self._seed)
-            self._model.fit(as_dense(X), y)
-        return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        with quiet_torch():
-            return self._model.predict(as_dense(X))
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        with quiet_torch():
-            return self._model.predict_proba(as_dense(X))
+    return Pretrained(partial(make, task.seed, is_regression=False))

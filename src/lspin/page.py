@@ -222,9 +222,9 @@ def _describe_cohort(estimator: Any, cohort: "Cohort", kind: str, *, shows_sampl
 def _outcome(cohort: "Cohort", kind: str, members: np.ndarray) -> dict[str, Any]:
     """What is predicted for some samples, and what was seen of them."""
     explanation, target = cohort.explanation, cohort.target[members]
-    if kind == "classification":
-        given = explanation.probabilities[members].mean(axis=0)  # type: ignore[index]
-        seen = [float((target == label).mean()) for label in explanation.classes]  # type: ignore[union-attr]
+    if explanation.classes is not None and explanation.probabilities is not None:
+        given = explanation.probabilities[members].mean(axis=0)
+        seen = [float((target == label).mean()) for label in explanation.classes]
         return {"predicted": _finite(given), "observed": seen}
     predicted = [float(explanation.prediction[members].mean())]
     seen = [float(target["event"].mean() if kind == "survival" else target.mean())]
@@ -232,9 +232,9 @@ def _outcome(cohort: "Cohort", kind: str, members: np.ndarray) -> dict[str, Any]
 
 
 def _list_observed(cohort: "Cohort", kind: str) -> list:
-    target = cohort.target
-    if kind == "classification":
-        place_of = {label: place for place, label in enumerate(cohort.explanation.classes.tolist())}  # type: ignore[union-attr]
+    target, classes = cohort.target, cohort.explanation.classes
+    if classes is not None:
+        place_of = {label: place for place, label in enumerate(classes.tolist())}
         return [place_of[label] for label in target.tolist()]
     if kind == "survival":
         return [[time, int(event)] for time, event in zip(target["time"].tolist(), target["event"], strict=True)]
