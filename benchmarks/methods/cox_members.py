@@ -2,19 +2,18 @@
 
 from typing import Any
 
-from benchmarks.cohorts import PRICES
 from benchmarks.protocol import Budget
 from lspin import LSPINCox
 
 N_MEMBERS = 5
-PREDICTORS = (
-    {"hidden_layer_sizes": (200, 200), "weight_decay": 3.0},
-    {"hidden_layer_sizes": (200, 200), "weight_decay": 10.0},
+PRICES = (0.0005, 0.001, 0.002, 0.004, 0.012)  # of a feature, in nats an event
+PREDICTORS: tuple[dict[str, Any], ...] = (
+    {"hidden_layer_sizes": (32, 32), "weight_decay": 1.0},
+    {"hidden_layer_sizes": (32, 32), "weight_decay": 3.0},
+    {"hidden_layer_sizes": (32, 32), "weight_decay": 10.0},
     {"hidden_layer_sizes": (), "weight_decay": 3.0},
 )
-COX_SWEEP: tuple[dict[str, Any], ...] = tuple(
-    {"sparsity": price, **predictor} for price in PRICES for predictor in PREDICTORS
-)
+COX_SWEEP = tuple({"sparsity": price, **predictor} for price in PRICES for predictor in PREDICTORS)
 
 
 def make_cox(settings: dict[str, Any], seed: int, budget: Budget) -> LSPINCox:
