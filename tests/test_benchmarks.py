@@ -19,7 +19,7 @@ from benchmarks import cohorts, methods
 from benchmarks.attributions import Explanation, count_needed, keep_largest
 from benchmarks.cohorts import share_sets
 from benchmarks.experiment import Experiment, conduct, plan, read_seeds, suits_task
-from benchmarks.experiments import motivating, survival_curve, table3
+from benchmarks.experiments import memory_wide, motivating, survival_curve, table3
 from benchmarks.protocol import (
     Budget,
     Samples,
@@ -47,7 +47,7 @@ ROOT = Path(__file__).parents[1]
 EXPERIMENTS = (
     "table1", "motivating", "gate_statistics", "unequal", "overlap", "sigma", "time_n", "time_d", "speed_wide",
     "speed_explain", "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale",
-    "survival_batches", "published", "speed_originals",
+    "survival_batches", "published", "speed_originals", "memory_wide",
 )  # fmt: skip
 OF_REAL_TABLES = ("table3", "nll", "counts", "survival_curve", "survival_sets", "survival_batches")
 FOLDER = os.environ.get("LSPIN_DATA")
@@ -441,6 +441,26 @@ def test_what_a_sweep_chooses_is_fitted_again_with_all_members(monkeypatch):
     assert cohorts.measure_sweep(run)["row"]["few_mean_features"] == 3
     del method.N_MEMBERS
     assert cohorts.measure_sweep(run)["row"]["best_n_features"] == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is read as Linux tells it")
+def test_memory_of_a_process_and_of_those_below_it_is_seen():
+    size = 64 * 2**20
+    before = memory_wide.occupied()
+    with memory_wide.Watch() as watch:
+        held = np.ones(size // 8)
+        time.sleep(0.2)
+    assert 0.9 * size < watch.peak - before < 1.5 * size
+    del held
+    hold = f"import time; held = bytearray(b'x') * {size}; print('held', flush=True); time.sleep(60)"
+    with (
+        memory_wide.Watch() as watch,
+        subprocess.Popen([sys.executable, "-c", hold], stdout=subprocess.PIPE) as child,
+    ):
+        assert child.stdout.readline() == b"held\n"
+        time.sleep(0.2)
+        child.kill()
+    assert 0.9 * size < watch.peak - before < 1.5 * size
 
 
 def test_seeds_are_read_as_people_write_them():
