@@ -4,6 +4,7 @@ Forests do not select; so that it can be held against methods that do, it is fit
 permutation lowers the concordance of its own training rows most.
 """
 
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,24 @@ def require() -> None:
     require_package("sksurv", "scikit-survival")
 
 
+def grow(X: np.ndarray, y: np.ndarray, leaf: int, seed: int) -> Any:
+    from sksurv.ensemble import RandomSurvivalForest
+
+    return RandomSurvivalForest(N_TREES, min_samples_leaf=leaf, random_state=seed).fit(X, y)
+
+
+@lru_cache(maxsize=2)
+def rank_features(
+    values: bytes, outcomes: bytes, shape: tuple[int, int], dtype: np.dtype, leaf: int, seed: int
+) -> np.ndarray:
+    """Features by what their permutation costs, the dearest first; once for all settings of a sweep."""
+    from sklearn.inspection import permutation_importance
+
+    X, y = np.frombuffer(values).reshape(shape), np.frombuffer(outcomes, dtype)
+    found = permutation_importance(grow(X, y, leaf, seed), X, y, n_repeats=N_REPEATS, random_state=seed)
+    return np.argsort(-found.importances_mean)
+
+
 class Forest:
     """A forest on some of the features."""
 
@@ -28,22 +47,12 @@ class Forest:
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
         self._kept = np.ones(X.shape[1], bool)
-        forest = self._grow(X, y)
         if self._n_features is not None and self._n_features < X.shape[1]:
-            from sklearn.inspection import permutation_importance
-
-            found = permutation_importance(forest, X, y, n_repeats=N_REPEATS, random_state=self._seed)
-            self._kept = np.isin(np.arange(X.shape[1]), np.argsort(-found.importances_mean)[: self._n_features])
-            forest = self._grow(X[:, self._kept], y)
-        self._forest = forest
-        self.unique_times_ = forest.unique_times_
+            ranked = rank_features(X.tobytes(), y.tobytes(), X.shape, y.dtype, self._leaf, self._seed)
+            self._kept = np.isin(np.arange(X.shape[1]), ranked[: self._n_features])
+        self._forest = grow(X[:, self._kept], y, self._leaf, self._seed)
+        self.unique_times_ = self._forest.unique_times_
         return self
-
-    def _grow(self, X: np.ndarray, y: np.ndarray) -> Any:
-        from sksurv.ensemble import RandomSurvivalForest
-
-        forest = RandomSurvivalForest(N_TREES, min_samples_leaf=self._leaf, random_state=self._seed)
-        return forest.fit(X, y)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         return self._forest.predict(X[:, self._kept])
