@@ -46,8 +46,18 @@ def make_axes(figure: Figure, n_rows: int, n_columns: int, **settings: Any) -> n
 
 
 def style_of(method: str, methods: Sequence[str]) -> dict[str, Any]:
-    place = list(methods).index(method)
-    return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+    """Colour and marker; once all are taken, the markers are open."""
+    turn, place = divmod(list(methods).index(method), len(COLOURS))
+    return {"color": COLOURS[place], "marker": MARKERS[place], "fillstyle": "none" if turn else "full"}
+
+
+def add_legend(figure: Figure, labels: Sequence[str], **settings: Any) -> None:
+    """One legend for what any of the axes shows."""
+    handles: dict[str, Any] = {}
+    for axes in figure.axes:
+        handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    shown = [label for label in labels if label in handles]
+    figure.legend([handles[label] for label in shown], shown, **settings)
 
 
 def name_of(method: str) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from benchmarks.experiment import Results, recall
 from benchmarks.experiments.table3 import DATASETS, EXPERIMENT, NAMES, caption_of, list_methods, write_part
-from benchmarks.figures import make_axes, name_of, new_figure, save_figure, style_of
+from benchmarks.figures import add_legend, make_axes, name_of, new_figure, save_figure, style_of
 from benchmarks.tables import NOTHING, format_spread, write_markdown
 from benchmarks.wide import EDGES, MANY
 
@@ -99,10 +99,7 @@ def draw(frame: pd.DataFrame, results: Results) -> None:
         axes.set_xscale("symlog", linthresh=1)  # from 0 features to all
         axes.set_xlim(-0.1, 10_000)
         axes.axvline(50, color="#999999", linewidth=0.8, linestyle=":")
-    handles = {}
-    for axes in axes_of.values():
-        handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
+    add_legend(figure, [name_of(method) for method in methods], loc="outside lower center", ncols=len(methods))
     figure.suptitle(
         "Test rows of all splits that use at most so many features; dot: median; dotted: 50", fontsize=9
     )

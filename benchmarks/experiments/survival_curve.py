@@ -13,7 +13,7 @@ import pandas as pd
 
 from benchmarks.cohorts import COHORTS, FEW, has_split, measure_sweep
 from benchmarks.experiment import Experiment, Results, conduct
-from benchmarks.figures import make_axes, name_of, new_figure, save_figure, style_of
+from benchmarks.figures import add_legend, make_axes, name_of, new_figure, save_figure, style_of
 from benchmarks.runs import Case
 from benchmarks.tables import describe_seeds, tabulate, write_markdown
 
@@ -72,8 +72,7 @@ def draw_curves(frame: pd.DataFrame, results: Results) -> None:
             )
         axes.set(title=NAMES[name], xlabel="features a patient (mean)", ylabel="C on test rows")
         axes.grid(color="#EEEEEE", linewidth=0.6)
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right")
+    add_legend(figure, [name_of(method) for method in METHODS], loc="outside right")
     save_figure(figure, results.folder / "survival_curve.png")
 
 
