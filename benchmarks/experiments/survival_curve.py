@@ -2,8 +2,8 @@
 
 Every method is fitted with each setting of its sweep, at most twenty; the validation rows choose one of all, and
 one of those with a median of at most three features a patient. Of ours, ``cox_members`` sweeps both predictors and
-gives what is chosen five members (its curve is that of the sweep, with one); the automatic ones choose their price from the training rows by themselves. The
-forest and LASSO need ``pip install scikit-survival``.
+gives what is chosen five members (its curve is that of the sweep, with one); the automatic ones choose their price
+from the training rows by themselves. The forest and LASSO need ``pip install scikit-survival``.
 """
 
 import json
