@@ -354,7 +354,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
         return self.members_[0].encoding.levels
 
     def _predict(self, X: Any) -> Outcome:
-        return predict_outcome(self.members_, self._read(X))
+        table = self._read(X)
+        return predict_outcome(self.members_, table)
 
     def predict_with_gates(self, X: Any, gates: np.ndarray) -> np.ndarray:
         """What would be predicted under other gates than the model's own.

@@ -39,7 +39,7 @@ GATES_SETTLE = 0.8  # from then on gates are fixed and noiseless, and the predic
 SETTLED_RATE = 0.3  # of the learning rate, at the start of the last phase
 DECAY_UNIT = 5e-3  # what a decay or a shrinkage of 1 takes away in the first step, whatever the learning rate
 LARGEST = float(np.finfo(np.float32).max)
-MOST_PROGRAMS = 50  # kept in memory: each takes some 350 memory maps, of which Linux allows a process 65,530
+MOST_PROGRAMS = 75  # kept in memory: each takes some 350 memory maps, of which Linux allows a process 65,530
 
 
 def prepare_compiler() -> None:
