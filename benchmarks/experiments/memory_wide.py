@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import draw_bars
-from benchmarks.runs import Case, Record, Run, describe, size_of
+from benchmarks.runs import Case, Record, Run, describe
 from benchmarks.tables import describe_seeds, tabulate, write_markdown
 from lspin import LSPINClassifier
 
@@ -50,8 +50,8 @@ def measure(run: Run) -> Record:
     command = [sys.executable, "-m", "benchmarks.experiments.memory_wide", "measure", run.method, case.dataset]
     sizes = [str(number) for number in (case.n_train, case.n_columns, run.seed)]
     found = subprocess.run([*command, *sizes], check=True, capture_output=True, text=True)
-    shape = np.empty((case.n_train or 0, case.n_columns or 0), np.int8)
-    return {"row": {**describe(run), **size_of(shape), **json.loads(found.stdout)}, "arrays": {}}
+    size = {"n_train": case.n_train, "n_columns": case.n_columns}
+    return {"row": {**describe(run), **size, **json.loads(found.stdout)}, "arrays": {}}
 
 
 def measure_here(method: str, case: Case, seed: int) -> dict[str, float]:
