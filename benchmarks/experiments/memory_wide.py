@@ -69,8 +69,9 @@ def measure_here(method: str, case: Case, seed: int) -> dict[str, float]:
 class Watch:
     """The most memory that this process and its workers had at any time in a block."""
 
+    peak: int  # bytes
+
     def __enter__(self) -> "Watch":
-        self.peak = 0
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._look)
         self._thread.start()
@@ -81,6 +82,7 @@ class Watch:
         self._thread.join()
 
     def _look(self) -> None:
+        self.peak = occupied()
         while not self._is_over.wait(PAUSE):
             self.peak = max(self.peak, occupied())
 
