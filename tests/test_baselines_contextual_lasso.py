@@ -25,6 +25,17 @@ def test_the_threshold_is_where_the_mean_size_meets_the_radius(radius, shares):
     assert find_threshold(slopes, shares, radius) == pytest.approx(wanted, abs=1e-10)
 
 
+@pytest.mark.parametrize("law", ["normal", "random", "standard_cauchy", "standard_exponential"])
+@pytest.mark.parametrize("part", [1e-4, 0.01, 0.5])
+def test_the_threshold_is_exact_for_many_sizes_of_any_law(part, law):
+    slopes = getattr(np.random.default_rng(0), law)(size=(50, 500, 2))
+    sizes = np.sort(np.abs(slopes), axis=None)[::-1]
+    radius = part * sizes.sum() / 50
+    # With the sizes in order: the largest of what the first ones of them ask for.
+    wanted = ((np.cumsum(sizes) / 50 - radius) / (np.arange(1, sizes.size + 1) / 50)).max()
+    assert find_threshold(slopes, np.full(50, 1 / 50), radius) == pytest.approx(wanted, rel=1e-9)
+
+
 def test_the_projection_is_the_nearest_point_of_the_ball():
     """With positive and negative parts as unknowns the projection is a smooth quadratic program."""
     slopes = np.random.default_rng(1).normal(size=(2, 3, 1))
