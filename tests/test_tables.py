@@ -17,7 +17,10 @@ from lspin.tables import (
     Rows,
     Table,
     columns_of_inputs,
+    context_blocks,
     encode,
+    encode_inputs,
+    gather,
     gating_context,
     is_frame,
     learn_encoding,
@@ -28,6 +31,7 @@ from lspin.tables import (
     read_weights,
     refuse_constant,
     scale_sparse,
+    take_table,
 )
 
 drawn = settings(max_examples=60, deadline=None, derandomize=True)
@@ -35,6 +39,7 @@ drawn = settings(max_examples=60, deadline=None, derandomize=True)
 
 def as_nan(table):
     """Values of a table without categorical columns, NaN where missing."""
+    table = gather(table)
     values = np.array(table.values)
     if table.missing is not None:
         values[table.missing] = np.nan
@@ -338,6 +343,41 @@ def test_a_missing_value_is_not_a_zero():
 def test_minus_zero_is_zero():
     merged = merge_rows(read_table(np.array([[0.0, 1.0], [-0.0, 1.0]]))[0], np.array([0.0, -0.0]), np.ones(2))
     np.testing.assert_array_equal(merged.weight, [2.0])
+
+
+def test_rows_of_a_dense_table_stay_where_the_user_has_them():
+    values = np.arange(12.0).reshape(4, 3)
+    merged = merge_rows(read_table(values)[0], np.arange(4), np.ones(4))
+    some = take_table(take_table(merged.table, np.array([2, 0])), slice(1, 2))
+    assert merged.table.values is some.values is values
+    np.testing.assert_array_equal(gather(some).values, values[merged.source[[0]]])
+    assert (merged.table.n_rows, some.n_rows) == (4, 1)
+
+
+@drawn
+@given(drawn_table=small_tables, data=st.data())
+def test_rows_in_their_place_are_read_like_a_copy_of_them(drawn_table, data):
+    values, target, weight, _ = drawn_table
+    table, _ = read_table(values)
+    which = np.array(data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1, max_size=8)))
+    named = Rows(take_table(table, which), target[which], weight[which], which)
+    copied = named._replace(table=gather(named.table))
+    assert named.table.values is values or table.missing is not None
+    assert copied.table.rows is None
+    features = np.arange(values.shape[1])
+    encoding = learn_encoding(named, {}, values.shape[1], features)
+    expected = learn_encoding(copied, {}, values.shape[1], features)
+    np.testing.assert_array_equal([encoding.center, encoding.scale], [expected.center, expected.scale])
+    for ours, theirs in zip(encode(named.table, encoding), encode(copied.table, encoding), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    last = np.array([values.shape[1] - 1])
+    np.testing.assert_array_equal(
+        encode_inputs(named.table, encoding, last), encode_inputs(copied.table, encoding, last)
+    )
+    for ours, theirs in zip(
+        context_blocks(named.table, encoding), context_blocks(copied.table, encoding), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 # Standardising -----------------------------------------------------------------------------------------------

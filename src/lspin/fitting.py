@@ -156,7 +156,7 @@ def measure_room(tables: list[Rows], prepared: Prepared, batch_size: int) -> Roo
     """Room for the entries of the gated inputs and flags of any of the tables, and of any batch of theirs."""
     kept = prepared.encoding.features[prepared.inputs]  # a sparse table has one input a column
     most_table = most_batch = 0
-    for values, missing in (rows.table for rows in tables):
+    for values, missing, _ in (rows.table for rows in tables):
         stored = values if len(kept) == values.shape[1] else values[:, kept]
         counts = np.diff(stored.indptr) + (0 if missing is None else np.diff(missing.indptr))
         most_table = max(most_table, int(counts.sum()))

@@ -40,7 +40,7 @@ def predict_member(member: Member, table: Table, foreign: Any = None) -> Predict
     """Gates and outputs of one model; ``foreign`` gates, shape ``(n, n_columns)``, take the place of its own."""
     if member.encoding.zero_is_absent:
         return _predict_sparse(member, store_sparsely(table), foreign)
-    n_rows, n_columns = table.values.shape[0], member.encoding.n_columns
+    n_rows, n_columns = table.n_rows, member.encoding.n_columns
     prediction = Prediction(
         np.zeros((n_rows, n_columns)), np.empty((n_rows, len(member.networks.prediction[-1].bias)))
     )
@@ -59,11 +59,11 @@ def predict_member(member: Member, table: Table, foreign: Any = None) -> Predict
 
 def _predict_sparse(member: Member, table: Table, foreign: Any) -> Prediction:
     """The same for a table whose zeros are absent; the gates are those of its entries."""
-    n_rows, encoding = table.values.shape[0], member.encoding
+    n_rows, encoding = table.n_rows, member.encoding
     n_outputs = len(member.networks.prediction[-1].bias)
     outputs, gates = np.empty((n_rows, n_outputs)), []
     for block in row_blocks(n_rows, row_length(table)):
-        values, missing = take_table(table, block)
+        values, missing, _ = take_table(table, block)
         inputs = scale_sparse(values, encoding)
         entries = list_entries(inputs)
         if foreign is None:
@@ -98,9 +98,8 @@ class Outcome(NamedTuple):
 
 def predict_outcome(members: list[Member], table: Table, foreign: Any = None) -> Outcome:
     """Average outputs of several models, and how many gates any of them opens, some rows at a time."""
-    n_rows = table.values.shape[0]
     outcomes = []
-    for block in row_blocks(n_rows, row_length(table)):
+    for block in row_blocks(table.n_rows, row_length(table)):
         theirs = None if foreign is None else foreign[block]
         prediction = predict_members(members, take_table(table, block), theirs)
         outcomes.append(Outcome(prediction.outputs, count_open(prediction.gates)))
@@ -114,8 +113,7 @@ def count_open(gates: Any) -> np.ndarray:
 
 def row_length(table: Table) -> int:
     """Numbers stored for a row, on average."""
-    n_rows, n_inputs = table.values.shape
-    return table.values.nnz // max(n_rows, 1) if sp.issparse(table.values) else n_inputs
+    return table.values.nnz // max(table.n_rows, 1) if table.is_sparse else table.values.shape[1]
 
 
 def row_blocks(n_rows: int, n_inputs: int) -> Iterator[slice]:

@@ -140,7 +140,8 @@ def gated_inputs(rows: Rows, prepared: Prepared) -> Any:
     """The inputs that have a gate, dense or CSR."""
     if prepared.encoding.zero_is_absent:
         return scale_sparse(rows.table.values, prepared.encoding)[:, prepared.inputs]
-    return encode_inputs(rows.table, prepared.encoding, prepared.inputs)
+    is_whole = len(prepared.inputs) == len(prepared.encoding.owners)
+    return encode_inputs(rows.table, prepared.encoding, slice(None) if is_whole else prepared.inputs)
 
 
 def find_anchor(problem: Problem, rows: Rows, prepared: Prepared) -> Anchor | None:

@@ -21,10 +21,24 @@ LARGEST_DEVIATION = 1e6  # standardised values are cut off here, so that no over
 
 
 class Table(NamedTuple):
-    """Numbers of a table before they are standardised."""
+    """Numbers of a table before they are standardised.
 
-    values: Any  # (n, n_inputs), float64, dense or CSR; 0 where missing
+    Some rows of a dense table are named, not copied: they stay where the user has them.
+    """
+
+    values: Any  # (n, n_inputs), float, dense or CSR; 0 where missing
     missing: Any  # (n, n_columns), bool, dense or CSR as the values are; None where nothing is missing
+    rows: np.ndarray | None = None  # which of the dense values, in which order; None: all of them as they stand
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.values.shape[0] if self.rows is None else len(self.rows)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the values are CSR."""
+        return sp.issparse(self.values)
 
 
 @dataclass(frozen=True)
@@ -205,9 +219,10 @@ def _read_sparse(matrix: sp.csr_array) -> Table:
 
 def store_sparsely(table: Table) -> Table:
     """The same table without its zeros."""
-    if sp.issparse(table.values):
+    if table.is_sparse:
         return table
-    return Table(sp.csr_array(table.values), None if table.missing is None else sp.csr_array(table.missing))
+    values, missing, _ = gather(table)
+    return Table(sp.csr_array(values), None if missing is None else sp.csr_array(missing))
 
 
 def _entry_of(matrix: sp.csr_array, place: int) -> tuple[int, int]:
@@ -376,11 +391,29 @@ def merge_rows(table: Table, target: np.ndarray, weight: np.ndarray) -> Rows:
 
 
 def take_table(table: Table, rows: np.ndarray | slice) -> Table:
-    """Some rows of a table; all of them in their order are the table itself, not a copy."""
-    n_rows = table.values.shape[0]
-    if isinstance(rows, np.ndarray) and len(rows) == n_rows and (rows == np.arange(n_rows)).all():
-        return table
+    """Some rows of a table; those of a sparse one are copied, unless they are all of them in their order."""
+    if table.rows is not None:
+        return table._replace(rows=table.rows[rows])
+    if isinstance(rows, np.ndarray):
+        if not table.is_sparse:
+            return table._replace(rows=np.arange(table.n_rows)[rows])
+        if len(rows) == table.n_rows and (rows == np.arange(table.n_rows)).all():
+            return table
     return Table(table.values[rows], None if table.missing is None else table.missing[rows])
+
+
+def gather(table: Table) -> Table:
+    """The same table with its rows in a place of their own."""
+    if table.rows is None:
+        return table
+    return Table(table.values[table.rows], None if table.missing is None else table.missing[table.rows])
+
+
+def _pick(matrix: Any, rows: np.ndarray | None, columns: np.ndarray | slice) -> Any:
+    """Some columns of the rows of a table."""
+    if rows is None:
+        return matrix[:, columns]
+    return matrix[:, columns][rows] if isinstance(columns, slice) else matrix[rows[:, None], columns]
 
 
 def take_rows(rows: Rows, which: np.ndarray) -> Rows:
@@ -415,7 +448,7 @@ def _mix(bits: np.ndarray) -> np.ndarray:
 
 
 def _rows_equal(table: Table, target: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    a, b = take_table(table, first), take_table(table, second)
+    a, b = gather(take_table(table, first)), gather(take_table(table, second))
     difference = a.values != b.values
     equal = np.asarray(difference.sum(axis=1)).ravel() == 0
     if a.missing is not None and b.missing is not None:
@@ -462,7 +495,7 @@ def learn_encoding(rows: Rows, levels: Levels, n_columns: int, features: np.ndar
         scale=scale[kept],
         levels=levels,
         sees_missing=rows.table.missing is not None,
-        zero_is_absent=sp.issparse(rows.table.values),
+        zero_is_absent=rows.table.is_sparse,
     )
 
 
@@ -477,12 +510,12 @@ def encode_inputs(table: Table, encoding: Encoding, which: np.ndarray | slice) -
     places: Any = which
     if encoding.n_features < encoding.n_columns:
         places = np.flatnonzero(np.isin(column_of, encoding.features))[which]
-    values = table.values[:, places]
+    values = _pick(table.values, table.rows, places)
     values = values.toarray() if sp.issparse(values) else values
     with np.errstate(over="ignore"):  # what is too large is cut off below
         standard = (values - encoding.center[which]) / encoding.scale[which]
     if table.missing is not None:
-        missing = table.missing[:, column_of[places]]
+        missing = _pick(table.missing, table.rows, column_of[places])
         standard[missing.toarray() if sp.issparse(missing) else missing] = 0.0
     return np.clip(standard, -LARGEST_DEVIATION, LARGEST_DEVIATION, out=standard)
 
@@ -491,7 +524,7 @@ def missing_flags(table: Table, encoding: Encoding) -> np.ndarray | None:
     """Which values are missing in the columns that vary, shape ``(n, n_features)``."""
     if table.missing is None:
         return None
-    missing = table.missing[:, encoding.features]
+    missing = _pick(table.missing, table.rows, encoding.features)
     return missing.toarray() if sp.issparse(missing) else missing
 
 
@@ -500,12 +533,17 @@ def context_blocks(table: Table, encoding: Encoding) -> Iterator[Any]:
     if encoding.zero_is_absent:
         yield sparse_context(scale_sparse(table.values, encoding), table.missing, encoding)
         return
-    width = max(BLOCK_ENTRIES // max(table.values.shape[0], 1), 1)
-    for start in range(0, len(encoding.owners), width):
-        yield encode_inputs(table, encoding, np.arange(start, min(start + width, len(encoding.owners))))
+    for part in _column_blocks(table.n_rows, len(encoding.owners)):
+        yield encode_inputs(table, encoding, part)
     if encoding.sees_missing:
         flags = missing_flags(table, encoding)
-        yield np.zeros((table.values.shape[0], encoding.n_features)) if flags is None else flags.astype(np.float64)
+        yield np.zeros((table.n_rows, encoding.n_features)) if flags is None else flags.astype(np.float64)
+
+
+def _column_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Columns of a wide table, some at a time."""
+    width = max(BLOCK_ENTRIES // max(n_rows, 1), 1)
+    return (slice(start, min(start + width, n_columns)) for start in range(0, n_columns, width))
 
 
 def scale_sparse(values: sp.csr_array, encoding: Encoding) -> sp.csr_array:
@@ -545,13 +583,16 @@ def columns_of_inputs(n_columns: int, levels: Levels) -> np.ndarray:
 
 def _moments(rows: Rows, column_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean and standard deviation of each input; a scale is infinite where nothing varies."""
-    values, missing = rows.table
-    if sp.issparse(values):
+    values, missing, places = rows.table
+    if rows.table.is_sparse:
         return _sparse_moments(values, rows.weight)
-    width = max(BLOCK_ENTRIES // max(len(values), 1), 1)
     blocks = [
-        _dense_moments(values[:, part], None if missing is None else missing[:, column_of[part]], rows.weight)
-        for part in (slice(start, start + width) for start in range(0, values.shape[1], width))
+        _dense_moments(
+            _pick(values, places, part),
+            None if missing is None else _pick(missing, places, column_of[part]),
+            rows.weight,
+        )
+        for part in _column_blocks(rows.table.n_rows, values.shape[1])
     ]
     center, scale = zip(*blocks, strict=True)
     return np.concatenate(center), np.concatenate(scale)

@@ -4,7 +4,6 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
@@ -19,7 +18,7 @@ from lspin.survival import (
     survival_probability,
 )
 from lspin.survival.targets import sign_times, split_times
-from lspin.tables import SMALLEST, Rows, read_labels, read_response, refuse_constant
+from lspin.tables import SMALLEST, Rows, gather, read_labels, read_response, refuse_constant
 
 
 class ClassTarget(ClassifierMixin):
@@ -138,10 +137,10 @@ class SurvivalTarget(BaseEstimator):
         return y
 
     def _learn_target(self, rows: Rows) -> None:
-        values = rows.table.values
-        if sp.issparse(values) or values.shape[1] != self.n_features_in_:
+        if rows.table.is_sparse or rows.table.values.shape[1] != self.n_features_in_:
             return  # levels of categories are no times
-        numbers = values if rows.table.missing is None else np.where(rows.table.missing, np.nan, values)
+        values, missing, _ = gather(rows.table)
+        numbers = values if missing is None else np.where(missing, np.nan, values)
         names = getattr(self, "feature_names_in_", np.arange(values.shape[1]))
         for place in find_time_columns(numbers, np.abs(rows.target)):
             warnings.warn(

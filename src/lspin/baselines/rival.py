@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
@@ -90,7 +89,7 @@ class Rival(TableEstimator):
             )
 
     def _store(self, table: Table, levels: Levels) -> Table:
-        if not sp.issparse(table.values):
+        if not table.is_sparse:
             return table
         return Table(table.values.toarray(), None if table.missing is None else table.missing.toarray())
 
@@ -151,7 +150,7 @@ class Rival(TableEstimator):
 
     def _predict_table(self, table: Table, foreign: np.ndarray | None = None) -> Prediction:
         encoding = self.encoding_
-        n_rows = len(table.values)
+        n_rows = table.n_rows
         gates, outputs = np.zeros((n_rows, encoding.n_columns)), np.empty((n_rows, self._count_outputs()))
         for block in row_blocks(n_rows, table.values.shape[1]):
             inputs, missing = encode(take_table(table, block), encoding)
