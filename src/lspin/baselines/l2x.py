@@ -99,7 +99,7 @@ class L2X(Rival):
         "n_features": [COUNT],
         "temperature": [POSITIVE],
     }
-    _n_steps = 5000
+    _n_steps = 1500
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class L2XClassifier(ClassTarget, L2X):
     weight_decay
         Part of each weight that decays in a step of learning rate 1.
     max_epochs
-        Passes over the rows, both of the model and of its explanation; by default about 5,000 steps.
+        Passes over the rows, both of the model and of its explanation; by default about 1,500 steps.
     batch_size
         Rows of a step.
     random_state
