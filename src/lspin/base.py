@@ -24,6 +24,7 @@ from lspin.fitting import HISTORY
 from lspin.inference import Member, Outcome, predict_member, predict_members, predict_outcome
 from lspin.members import Plan, Solution, solve
 from lspin.model import list_weights
+from lspin.outcomes import read_weights
 from lspin.parameters import CONSTRAINTS, restored, storable
 from lspin.path import Candidate
 from lspin.persistence import SavedModel, write_model
@@ -38,7 +39,6 @@ from lspin.tables import (
     columns_of_inputs,
     learn_encoding,
     read_table,
-    read_weights,
     store_sparsely,
 )
 

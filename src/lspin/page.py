@@ -137,8 +137,8 @@ def _name_target(y: Any, kind: str) -> str:
 
 def _read_target(estimator: Any, X: Any, y: Any, kind: str, name: str = "y") -> np.ndarray:
     """Classes, responses, or times and events of the rows, as an array; wrong ones are an error."""
+    from lspin.outcomes import read_response
     from lspin.survival import make_survival, read_survival
-    from lspin.tables import read_response
 
     n_rows = estimator._check_table(X, reset=False).shape[0]
     if kind == "survival":

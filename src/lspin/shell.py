@@ -7,7 +7,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from lspin.tables import Levels, Rows, Table, is_frame, list_target, merge_rows, read_table, read_weights
+from lspin.outcomes import list_target, read_weights
+from lspin.tables import Levels, Rows, Table, is_frame, merge_rows, read_table
 
 
 class Given(NamedTuple):

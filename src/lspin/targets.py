@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 
 from lspin.losses import complete_scores
+from lspin.outcomes import read_labels, read_response, refuse_constant
 from lspin.survival import (
     StepFunction,
     breslow_hazard,
@@ -18,7 +19,7 @@ from lspin.survival import (
     survival_probability,
 )
 from lspin.survival.targets import sign_times, split_times
-from lspin.tables import SMALLEST, Rows, gather, read_labels, read_response, refuse_constant
+from lspin.tables import SMALLEST, Rows, gather
 
 
 class ClassTarget(ClassifierMixin):
