@@ -78,6 +78,16 @@ def tabulate(
     return lines
 
 
+def by_cell(printed: Mapping[str, Sequence[float | None]], cases: Sequence[str]) -> dict[tuple[str, str], float]:
+    """What a paper prints of each method, in the order of the cases, by method and case; gaps left out."""
+    return {
+        (method, case): value
+        for method, values in printed.items()
+        for case, value in zip(cases, values, strict=True)
+        if value is not None
+    }
+
+
 def tabulate_scores(
     frame: pd.DataFrame, scores: Mapping[str, int], paper: Mapping[str, Mapping[str, float]]
 ) -> list[str]:

@@ -5,7 +5,7 @@ import numpy as np
 from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import draw_dots, draw_gates, make_axes, new_figure, save_figure, sort_by_truth
 from benchmarks.runs import Case
-from benchmarks.tables import tabulate, write_markdown
+from benchmarks.tables import by_cell, tabulate, write_markdown
 
 METHODS = (
     "lspin", "llspin", "lspin_official", "lasso", "linear_svc", "random_forest", "xgboost", "mlp", "ransac",
@@ -39,21 +39,14 @@ PREDICTION: dict[str, tuple[float | None, ...]] = {  # accuracy in percent; mean
 F1["lspin_official"], PREDICTION["lspin_official"] = F1["lspin"], PREDICTION["lspin"]
 
 
-def by_cell(printed: dict[str, tuple[float | None, ...]]) -> dict[tuple[str, str], float]:
-    return {
-        (method, dataset): value
-        for method, values in printed.items()
-        for dataset, value in zip(DATASETS, values, strict=True)
-        if value is not None
-    }
-
-
 def report(results: Results) -> None:
     frame = results.frame.sort_values("dataset", kind="stable")
     classes, response = frame[frame["dataset"] != "E5"], frame[frame["dataset"] == "E5"]
-    prediction = by_cell(PREDICTION)
+    prediction = by_cell(PREDICTION, DATASETS)
     parts = {
-        "F1 of the selected features": tabulate(frame, "f1", columns="dataset", digits=3, paper=by_cell(F1)),
+        "F1 of the selected features": tabulate(
+            frame, "f1", columns="dataset", digits=3, paper=by_cell(F1, DATASETS)
+        ),
         "Accuracy (%)": tabulate(classes, "accuracy", columns="dataset", digits=1, paper=prediction),
         "Mean squared error": tabulate(response, "mse", columns="dataset", digits=4, paper=prediction),
         "Median number of features": tabulate(frame, "n_features", columns="dataset", digits=1),
@@ -75,7 +68,7 @@ def draw_scores(results: Results) -> None:
         score = "mse" if dataset == "E5" else "accuracy"
         shown = [method for method in methods if method in set(rows["method"])]
         for axes, name, printed in ((grid[0, column], "f1", F1), (grid[1, column], score, PREDICTION)):
-            known = by_cell(printed)
+            known = by_cell(printed, DATASETS)
             draw_dots(axes, rows, name, methods, {m: known[m, dataset] for m in shown if (m, dataset) in known})
         grid[0, column].set(title=dataset, xlabel="F1", xlim=(0, 1.05))
         grid[1, column].set_xlabel("mean squared error" if score == "mse" else "accuracy (%)")
