@@ -4,8 +4,8 @@
 must be told the number of features: that of the set, or of the larger of its two groups. The switch x11 counts as
 relevant in Syn4 to Syn6, as in INVASE's public code.
 
-The published figures are those of INVASE's paper for INVASE and L2X, taken from a study that reprints them (Liu 2021,
-«INVASE+», table 1): means over rows, where ours pool the rows. REAL-X's paper has none for these sets.
+The published figures are those of INVASE's paper for INVASE and L2X, taken from a study that reprints them (Liu
+2021, «INVASE+», table 1): means over rows, where ours pool the rows. REAL-X's paper has none for these sets.
 """
 
 import json
