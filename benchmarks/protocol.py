@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
+from sklearn.linear_model import LogisticRegression
 
 import lspin
 from lspin import metrics
@@ -221,6 +222,12 @@ def score_prediction(predicted: np.ndarray, y: np.ndarray, *, is_regression: boo
         return {"accuracy": 100 * float(np.mean(predicted == y))}
     mse = float(np.mean((predicted - y) ** 2))
     return {"mse": mse, "r2": 1 - mse / float(np.var(y))}
+
+
+def score_mask(train_mask: np.ndarray, train_y: np.ndarray, test_mask: np.ndarray, test_y: np.ndarray) -> float:
+    """What the mask alone tells: percent of the test rows that logistic regression on 0/1 masks gets right."""
+    reader = LogisticRegression(max_iter=1000).fit(train_mask.astype(float), train_y)
+    return 100 * float(reader.score(test_mask.astype(float), test_y))
 
 
 def score_gates(gates: np.ndarray, where: str) -> dict[str, float]:

@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import l1_min_c
 
-from benchmarks.protocol import Budget, CpuTimer, Samples, fit_quietly, load_method
+from benchmarks.protocol import Budget, CpuTimer, Samples, fit_quietly, load_method, score_mask
 from benchmarks.runs import Case, Record, Run, describe, size_of
 from lspin import metrics
 from lspin.datasets import Table, load_table
@@ -354,8 +353,7 @@ def score_honesty(
     model: Any, train_mask: np.ndarray, test_mask: np.ndarray, train: Samples, test: Samples
 ) -> dict[str, float]:
     """What the mask alone tells, and what is left when a row keeps its gates but has another row's values."""
-    reader = LogisticRegression(max_iter=1000).fit(train_mask.astype(float), train.y)
-    scores = {"mask_accuracy": 100 * float(reader.score(test_mask.astype(float), test.y))}
+    scores = {"mask_accuracy": score_mask(train_mask, train.y, test_mask, test.y)}
     if not hasattr(model, "predict_with_gates"):
         return scores
     order = np.random.RandomState(SPLIT_SEED).permutation(len(test.y))

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import draw_dots, make_axes, new_figure, save_figure
-from benchmarks.protocol import CpuTimer, score_prediction, score_selection
+from benchmarks.protocol import CpuTimer, score_mask, score_prediction, score_selection
 from benchmarks.runs import Case, Record, Run, describe, size_of
 from benchmarks.tables import by_cell, describe_seeds, tabulate, write_markdown
 from lspin import LSPINClassifier
@@ -22,21 +22,22 @@ from lspin.datasets import load_synthetic
 
 DATASETS = ("Syn1", "Syn2", "Syn3", "Syn4", "Syn5", "Syn6")
 N_RELEVANT = dict(zip(DATASETS, (2, 4, 4, 5, 5, 5), strict=True))
-LARGE = {"batch_size": 1000}  # classes are drawn, so slopes are noisy
-EPOCHS = 100  # 1,000 steps
+# Classes are drawn, so without decay the networks learn the noise and features are missed: development seed 100,
+# INVASE on Syn3 and Syn4, TPR 83 and 87 % without, 100 with.
+NOISY = {"batch_size": 256, "weight_decay": 1.0}
+EPOCHS = 75  # 2,900 steps
 # In percent, in the order of DATASETS.
 TPR = {"invase": (100.0, 100.0, 92.0, 99.8, 84.8, 90.1), "l2x": (100.0, 100.0, 69.4, 79.5, 74.8, 83.3)}
 FDR = {"invase": (0.0, 0.0, 0.0, 10.3, 1.1, 7.4), "l2x": (0.0, 0.0, 30.6, 21.8, 26.3, 16.7)}
-L2X_DECAY = 2.0  # its model of all features learns the noise of the drawn classes without
 
 
 def make(method: str, dataset: str, settings: dict[str, Any]) -> Any:
     if method == "invase":
-        return INVASEClassifier(sparsity=0.01, **LARGE, **settings)
+        return INVASEClassifier(sparsity=0.01, **NOISY, **settings)
     if method == "realx":
-        return REALXClassifier(sparsity=0.005, **LARGE, **settings)
+        return REALXClassifier(sparsity=0.005, **NOISY, **settings)
     if method == "l2x":
-        return L2XClassifier(n_features=N_RELEVANT[dataset], weight_decay=L2X_DECAY, **LARGE, **settings)
+        return L2XClassifier(n_features=N_RELEVANT[dataset], **NOISY, **settings)
     return LSPINClassifier(random_state=settings["random_state"])
 
 
@@ -47,9 +48,11 @@ def measure(run: Run) -> Record:
     with CpuTimer() as timer:
         model = make(run.method, run.case.dataset, settings).fit(data.train.X, data.train.y)
     row: dict[str, Any] = score_prediction(model.predict(data.test.X), data.test.y, is_regression=False)
-    scores = score_selection(model.selected(data.test.X), data.test.relevant)
+    selected = model.selected(data.test.X)
+    scores = score_selection(selected, data.test.relevant)
     row |= scores | {"tpr": 100 * scores["tpr"], "fdr": 100 * scores["fdr"]}
     row |= {
+        "mask_accuracy": score_mask(model.selected(data.train.X), data.train.y, selected, data.test.y),
         "fitting_cpu_seconds": timer.seconds,
         "settings": json.dumps(model.get_params(), sort_keys=True, default=str),
     }
@@ -66,6 +69,9 @@ def report(results: Results) -> None:
             frame, "fdr", columns="dataset", digits=1, paper=by_cell(FDR, DATASETS)
         ),
         "Accuracy (%)": tabulate(frame, "accuracy", columns="dataset", digits=1),
+        "Accuracy (%) of a logistic regression on the masks alone": tabulate(
+            frame, "mask_accuracy", columns="dataset", digits=1
+        ),
         "CPU seconds of a fit": tabulate(frame, "fitting_cpu_seconds", columns="dataset", digits=1),
     }
     caption = [
