@@ -83,7 +83,7 @@ def test_a_column_of_numbers_is_read_as_floats_with_its_gaps(kind):
     table, levels = read_table(frame)
     expected = [np.nan if entry is None or entry is pd.NA else float(entry) for entry in column.to_list()]
     assert levels == {}
-    assert table.values.dtype == np.float64
+    assert table.values.dtype == (np.float32 if kind == "pandas float32" else np.float64)
     np.testing.assert_array_equal(as_nan(table)[:, 0], expected)
 
 
@@ -258,6 +258,14 @@ def test_a_frame_of_plain_numbers_is_read_as_column_by_column():
     assert read_table(X[["b", "c"]])[0].missing is None
     with pytest.raises(ValueError, match="infinity in column 'a'"):
         read_table(X.assign(a=np.inf))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_frame_around_an_array_is_read_without_a_copy(kind):
+    values = np.arange(6, dtype=kind).reshape(3, 2)
+    table, _ = read_table(pd.DataFrame(values, copy=False))
+    assert table.values.dtype == kind
+    assert np.shares_memory(table.values, values)
 
 
 # Merging equal rows ------------------------------------------------------------------------------------------

@@ -133,7 +133,8 @@ def _plain_numbers(frame: Any) -> np.ndarray | None:
         return None
     if not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes):
         return None
-    return np.ascontiguousarray(frame.to_numpy(np.float64))
+    is_single = all(dtype == np.float32 for dtype in frame.dtypes)
+    return np.ascontiguousarray(frame.to_numpy(np.float32 if is_single else np.float64))  # no copy, if it may be
 
 
 def _is_categorical(column: nw.Series) -> bool:
