@@ -20,7 +20,7 @@ from benchmarks import cohorts, methods
 from benchmarks.attributions import Explanation, count_needed, keep_largest
 from benchmarks.cohorts import share_sets
 from benchmarks.experiment import Experiment, conduct, plan, read_seeds, suits_task
-from benchmarks.experiments import memory_wide, motivating, survival_curve, table3
+from benchmarks.experiments import memory_wide, motivating, survival_curve, table1, table3
 from benchmarks.protocol import (
     Budget,
     Samples,
@@ -312,6 +312,25 @@ def test_a_table_keeps_the_rows_that_were_not_run_again(tmp_path):
     frame = merge_rows(path, [row("a", 0, 0.9)])
     assert sorted(frame["f1"]) == [0.2, 0.3, 0.9]
     pd.testing.assert_frame_equal(merge_rows(path, []), pd.read_csv(path))
+
+
+def test_the_table_says_who_is_ahead_of_lspin():
+    frame = pd.DataFrame(
+        [
+            {"method": "lspin", "dataset": "E1", "f1": 0.9, "accuracy": 95.0},
+            {"method": "lspin", "dataset": "E1", "f1": 1.0, "accuracy": 97.0},
+            {"method": "rival", "dataset": "E1", "f1": 0.94, "accuracy": 96.5},
+            {"method": "lspin", "dataset": "E5", "mse": 0.2},
+            {"method": "worse", "dataset": "E5", "mse": 0.3},
+            {"method": "better", "dataset": "E5", "mse": 0.1},
+            {"method": "alone", "dataset": "E4", "f1": 1.0},
+        ]
+    )
+    assert table1.list_ahead(frame) == [
+        "- E1, accuracy: rival 96.5, LSPIN 96.0",
+        "- E5, error: better 0.1000, LSPIN 0.2000",
+    ]
+    assert table1.list_ahead(frame[frame["method"] == "lspin"]) == ["Nowhere."]
 
 
 def test_a_run_that_fails_leaves_no_file_and_says_why(tmp_path):
