@@ -140,19 +140,22 @@ def draw_scores(
 def draw_times(
     frame: pd.DataFrame, methods: Sequence[str], size: str, label: str, path: Path, scale: str = "linear"
 ) -> None:
-    """Seconds of a fit and of its compilation over a size."""
+    """Seconds of a fit, of equally many epochs and of the compilation over a size."""
     methods = [method for method in methods if method in set(frame["method"])]
-    figure = new_figure(8, 3.2)
-    left, right = make_axes(figure, 1, 2)[0]
+    figure = new_figure(12, 3.2)
+    left, middle, right = make_axes(figure, 1, 3)[0]
     for axes, score, title in (
         (left, "fitting_cpu_seconds", "one fit"),
+        (middle, "equal_cpu_seconds", "equally many epochs"),
         (right, "compiling_cpu_seconds", "compiling, once for a table's shape"),
     ):
         draw_lines(axes, frame, size, score, methods)
         axes.set(xlabel=label, ylabel="CPU seconds", xscale=scale, title=title)
-    left.set_yscale("log")
+    for axes in (left, middle):
+        axes.set_yscale("log")
     right.set_ylim(bottom=0)
-    left.legend()
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right")
     save_figure(figure, path)
 
 

@@ -15,7 +15,7 @@ from benchmarks.methods import tabnet
 from benchmarks.methods.lspin_official import Official, Recipe
 from benchmarks.protocol import CpuTimer
 from benchmarks.runs import Record, Run, describe, size_of
-from benchmarks.tables import tabulate, write_markdown
+from benchmarks.tables import describe_seeds, tabulate, write_markdown
 from lspin import LSPINClassifier
 from lspin.baselines import INVASEClassifier, L2XClassifier, REALXClassifier, STGClassifier
 from lspin.datasets import Dataset, Part
@@ -119,5 +119,5 @@ def report_times(results: Results, name: str, title: str, *, size: str, label: s
         f"{head}, by {label}": tabulate(frame, column, columns=size, digits=digits)
         for head, (column, digits) in columns.items()
     }
-    write_markdown(results.folder / f"{name}.md", title, parts, frame)
+    write_markdown(results.folder / f"{name}.md", title, parts, frame, describe_seeds(frame))
     draw_times(frame, METHODS, size, label, results.folder / f"{name}.png", scale=scale)
