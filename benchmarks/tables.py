@@ -41,6 +41,12 @@ def merge_rows(path: Path, rows: list[dict[str, Any]]) -> pd.DataFrame:
     return new
 
 
+def keep_common_seeds(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the seeds that every method has."""
+    n_methods = frame.groupby("seed")["method"].transform("nunique")
+    return frame[n_methods == frame["method"].nunique()]
+
+
 def format_spread(values: pd.Series, digits: int) -> str:
     """Mean ± standard deviation over the seeds."""
     values = values.dropna()

@@ -34,7 +34,7 @@ from benchmarks.protocol import (
     tune,
 )
 from benchmarks.runs import Case, Run, do_run
-from benchmarks.tables import describe_seeds, format_spread, merge_rows
+from benchmarks.tables import describe_seeds, format_spread, keep_common_seeds, merge_rows
 from benchmarks.wide import Task, score_counts, score_honesty, search_grid, select, split_rows
 from scipy import sparse
 from sklearn.linear_model import Lasso
@@ -301,6 +301,13 @@ def test_a_caption_names_the_methods_with_fewer_seeds():
     ]
     (line,) = describe_seeds(frame.iloc[:-1])
     assert "(1 to 2 a cell, of seeds 0 to 1; fewer: b 1)" in line
+
+
+def test_times_are_compared_on_the_seeds_that_all_methods_have():
+    rows = [("lspin", 0), ("lspin", 0), ("lspin", 1), ("stg", 1), ("lspin", 2), ("stg", 2), ("stg", 3)]
+    frame = pd.DataFrame(rows, columns=["method", "seed"])
+    assert keep_common_seeds(frame).index.tolist() == [2, 3, 4, 5]
+    assert keep_common_seeds(frame[:3]).index.tolist() == [0, 1, 2]
 
 
 def test_a_table_keeps_the_rows_that_were_not_run_again(tmp_path):
