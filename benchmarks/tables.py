@@ -42,9 +42,10 @@ def merge_rows(path: Path, rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def keep_common_seeds(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the seeds that every method has."""
+    """The rows of the seeds that every method has; all rows if there is no such seed."""
     n_methods = frame.groupby("seed")["method"].transform("nunique")
-    return frame[n_methods == frame["method"].nunique()]
+    is_common = n_methods == frame["method"].nunique()
+    return frame[is_common] if is_common.any() else frame
 
 
 def format_spread(values: pd.Series, digits: int) -> str:

@@ -308,6 +308,7 @@ def test_times_are_compared_on_the_seeds_that_all_methods_have():
     frame = pd.DataFrame(rows, columns=["method", "seed"])
     assert keep_common_seeds(frame).index.tolist() == [2, 3, 4, 5]
     assert keep_common_seeds(frame[:3]).index.tolist() == [0, 1, 2]
+    assert keep_common_seeds(frame[[True, True, False, False, False, False, True]]).index.tolist() == [0, 1, 6]
 
 
 def test_a_table_keeps_the_rows_that_were_not_run_again(tmp_path):
