@@ -31,7 +31,7 @@ SIZES = (60, 30, 18, 12, 10, 6)
 SHOWN_SIZE = 10
 SWEPT = ("llspin", "lasso", "linear_svc", "ransac", "localized_lasso")
 BUDGET = Budget(fits=100)
-PER_LINE = 4  # panels
+PER_LINE = 5  # panels
 
 # Of six relevant gates, three a group, one missed: 5 / (5 + 1/2).
 F1 = {("llspin", size): 0.909 if size == 6 else 1.0 for size in SIZES}
