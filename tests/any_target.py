@@ -4,21 +4,29 @@ import numpy as np
 
 from lspin import LSPINCox
 from lspin.baselines import DeepSurv, STGCox
+from lspin.targets import Times
+
+
+def as_survival(y):
+    """Plain targets as times, all of which ended in an event."""
+    y = np.asarray(y)
+    if y.ndim != 1 or y.dtype.names is not None:
+        return y
+    numbers = y.astype(float) if y.dtype.kind != "O" else np.unique(y, return_inverse=True)[1]
+    return 1 + numbers - numbers.min(), np.ones(len(y), bool)
+
+
+class AnyTimes(Times):
+    def entries(self, y, *, trains):
+        return super().entries(as_survival(y), trains=trains)
+
+    def grade(self, y, predicted, weight=None):
+        return super().grade(as_survival(y), predicted, weight)
 
 
 class AnyTarget:
-    """Takes plain targets for times, all of which ended in an event."""
-
-    def _list_target(self, y, *, trains):
-        y = np.asarray(y)
-        if y.ndim == 1 and y.dtype.names is None:
-            numbers = y.astype(float) if y.dtype.kind != "O" else np.unique(y, return_inverse=True)[1]
-            y = (1 + numbers - numbers.min(), np.ones(len(y), bool))
-        return super()._list_target(y, trains=trains)
-
-    def score(self, X, y, sample_weight=None):
-        signed = self._list_target(y, trains=False)
-        return super().score(X, (np.abs(signed), signed > 0), sample_weight)
+    def _kind(self):
+        return AnyTimes(self.ties)
 
 
 class AnyLSPINCox(AnyTarget, LSPINCox):

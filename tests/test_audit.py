@@ -210,7 +210,7 @@ def test_shut_gates_predict_one_constant(regressor, table):
 
 @pytest.mark.parametrize(
     ("gates", "message"),
-    [(np.ones((96, 4)), r"\(96, 4\) where X asks for \(96, 5\)"), (np.full((96, 5), 2.0), "range from 2 to 2")],
+    [(np.ones((96, 4)), r"\(96, 4\), but X has \(96, 5\)"), (np.full((96, 5), 2.0), "range from 2 to 2")],
 )
 def test_foreign_gates_that_do_not_fit_are_refused(regressor, table, gates, message):
     with pytest.raises(ValueError, match=message):

@@ -262,7 +262,8 @@ WRONG = {
     "random_state": ["seed", -1, 1.5],
     "verbose": [-1, "yes", None],
 }
-WRONG_FOR_CLASSIFIERS = {
+WRONG_FOR_SOME = {
+    "loss": ["huber", 2, None],
     "class_weight": ["equal", 2, [1, 2], {0: -1, 1: 1}, {0: 0, 1: 0}, {0: np.nan, 1: 1}, {5: 1}],
 }
 
@@ -272,7 +273,7 @@ def wrong_parameters():
         pytest.param(kind, name, value, id=f"{kind.__name__}-{name}-{value}")
         for kind in KINDS
         for name in inspect.signature(kind).parameters
-        for value in (WRONG | WRONG_FOR_CLASSIFIERS)[name]
+        for value in (WRONG | WRONG_FOR_SOME)[name]
     ]
 
 
@@ -352,7 +353,7 @@ NEEDS_NO_FIT = {"fit", "fit_transform", "get_params", "set_params", "set_output"
 
 def public_names(kind):
     names = {name for name in dir(kind) if not name.startswith("_") and not name.endswith("_request")}
-    return sorted(names - NEEDS_NO_FIT)
+    return sorted(names - NEEDS_NO_FIT - set(kind().get_params()))
 
 
 @pytest.mark.parametrize(

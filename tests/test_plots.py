@@ -6,7 +6,8 @@ import pytest
 import scipy.sparse as sp
 
 from lspin import plots
-from lspin.explanation import Explanation
+from lspin.explanation.record import Explanation
+from lspin.targets import Classes, Response, Times
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed: pip install 'lspin[plots]'")
 plt.switch_backend("Agg")
@@ -28,8 +29,7 @@ def explanation_of(sets, n_features=4, n_outputs=1, **changes):
     fields = {
         "sample_names": np.array([f"P{row}" for row in range(len(sets))], object),
         "feature_names": np.array([f"gene {column}" for column in range(n_features)], object),
-        "classes": None,
-        "scale": "response",
+        "kind": Response(),
         "baseline": np.full(n_outputs, 0.5),
         "scores": scores,
         "methods": np.full(len(sets), "linear", object),
@@ -156,7 +156,7 @@ def test_a_waterfall_gathers_what_adds_least():
 
 def test_a_waterfall_of_classes_shows_the_likeliest_or_the_one_asked_for():
     classes = np.array(["low", "middle", "high"])
-    explanation = explanation_of([{3}], n_outputs=3, classes=classes, scale="logit")
+    explanation = explanation_of([{3}], n_outputs=3, kind=Classes(classes=classes))
     assert plots.waterfall(explanation).get_xlabel() == "score of high"
     ax = plots.waterfall(explanation, label="low")
     assert (ax.get_xlabel(), widths(ax)) == ("score of low", [1.0])
@@ -175,6 +175,7 @@ class Searched:
 
     sparsity = "auto"
     sparsity_ = 0.01
+    kind_ = Classes()
     path_ = pd.DataFrame(
         {
             "sparsity": [0.1, 0.01, 0.01, 0.001],
@@ -192,7 +193,14 @@ def test_the_path_shows_the_best_of_each_sparsity_and_the_chosen_one():
     np.testing.assert_allclose(chosen.get_xdata(), 0.01)
     (right,) = [other for other in ax.figure.axes if other is not ax]
     np.testing.assert_allclose(right.lines[0].get_ydata(), [9, 3, 0])
-    assert ax.get_ylabel() == "R²"
+    assert ax.get_ylabel() == "accuracy"
+
+
+@pytest.mark.parametrize(("kind", "label"), [(Response(), "R²"), (Times(), "concordance")])
+def test_the_path_of_each_kind_of_target_has_the_name_of_its_score(kind, label):
+    searched = Searched()
+    searched.kind_ = kind
+    assert plots.sparsity_path(searched).get_ylabel() == label
 
 
 def test_a_search_for_a_number_of_features_has_no_score():

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lspin.estimators import LSPINClassifier, LSPINCox, LSPINRegressor, load
-    from lspin.page import report
+    from lspin.reporting.page import report
 
 __version__ = "0.1.0"
 
@@ -16,7 +16,7 @@ def __getattr__(name: str) -> Any:
     """A public name when it is first asked for: help on the command line must not wait for scikit-learn."""
     if name not in __all__:
         raise AttributeError(f"module 'lspin' has no attribute {name!r}")
-    module = "lspin.page" if name == "report" else "lspin.estimators"
+    module = "lspin.reporting.page" if name == "report" else "lspin.estimators"
     value = globals()[name] = getattr(import_module(module), name)
     return value
 

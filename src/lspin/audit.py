@@ -1,6 +1,5 @@
-"""Does the mask itself carry the answer? What a selector's choice says beyond the values it lets through."""
+"""Leakage audit: does the choice of features tell more about the target than the values of these features?"""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,13 +7,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from lspin.survival.curves import martingale_residuals
-from lspin.survival.scores import harrell_concordance
-from lspin.survival.targets import read_survival
-from lspin.tables import columns_of_inputs, is_frame, read_table
+from lspin.tables.reading import columns_of_inputs, is_frame, read_table
+from lspin.targets import Kind, kind_of
 
 LEAST_GAIN = 0.02  # part of the target's entropy or variance; below it a gain is no leak (see docs/method.md)
 N_FOLDS = 5
@@ -25,10 +21,10 @@ FLOOR = 1e-3  # no class is given a lower probability, so that a few rows cannot
 
 
 class LeakageAudit(NamedTuple):
-    """Scores of a model, of its selected values and of its mask: accuracy, R² of a response, or concordance."""
+    """Scores of a model, of its selected values and of its mask: accuracy, R² or concordance."""
 
     own: float  # the model itself
-    evaluator: float  # the selected values, by an evaluator that has never seen a mask with its own row (EVAL-X)
+    evaluator: float  # the selected values, judged by an evaluator trained on other rows' masks (EVAL-X)
     mask: float  # the mask alone: which features are selected, without their values
     chance: float  # the commonest class, the mean response, or the toss of a coin
     exchanged_within: float | None  # the model under the gates of another row of the same class or quarter of y
@@ -40,14 +36,13 @@ class LeakageAudit(NamedTuple):
     verdict: str
 
 
-class _Task(NamedTuple):
+class _Question(NamedTuple):
     """What is to be predicted, and how rows are parted so that no row is judged by what it was used to learn."""
 
-    score: Callable[[np.ndarray], float]  # of predictions of y
-    score_name: str
-    chance: float
-    codes: np.ndarray  # (n,), class codes, the response, or how much sooner than expected an event came
-    classes: np.ndarray | None  # by code; None for a response
+    kind: Kind
+    tidy: np.ndarray  # (n,), the target as users see it
+    codes: np.ndarray  # (n,), what evaluators predict: class codes, the response, or martingale residuals
+    classes: np.ndarray | None  # by code; None for a number
     folds: list[tuple[np.ndarray, np.ndarray]]
     rng: np.random.Generator
 
@@ -55,9 +50,12 @@ class _Task(NamedTuple):
     def n_outputs(self) -> int:
         return 1 if self.classes is None else len(self.classes)
 
+    def score(self, predicted: np.ndarray) -> float:
+        return self.kind.grade(self.tidy, predicted)
+
 
 def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, random_state: int = 0) -> LeakageAudit:
-    """Ask whether a model's mask tells the answer that the selected values do not.
+    """Test whether a model's mask predicts the target beyond what the selected values do.
 
     Parameters
     ----------
@@ -66,60 +64,60 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, rand
         ``classes_``, and predicts a risk if it has ``predict_survival_function``. Masks are exchanged if it also
         has ``gates(X)`` and ``predict_with_gates(X, gates)``.
     X, y
-        Rows to judge by, the more the better, for the evaluators learn from them too (each row is judged by
-        evaluators that learned from others). Rows the model was trained on may be among them: they flatter its
-        own score, but that does not enter the verdict.
+        Rows to audit on; more rows give a sharper result. The evaluators are cross-validated on them. Training
+        rows of the model are allowed: they make its own score too high, but the verdict does not use that score.
     evaluator
-        A classifier or regressor to clone as the judge of the selected values, instead of boosted trees: one
-        that reads not-a-number as hidden, such as :class:`lspin.baselines.EvalXClassifier`.
+        Classifier or regressor that judges the selected values, instead of boosted trees. It must read NaN as a
+        hidden value, as :class:`lspin.baselines.EvalXClassifier` does. It is cloned.
     random_state
-        Of the folds and of the masks that evaluators learn with.
+        Seed of the folds and of the masks that evaluators are trained with.
 
     Returns
     -------
     LeakageAudit
-        With ``leaks`` and a ``verdict`` in one sentence.
+        Its field ``leaks`` is the result, and ``verdict`` says it in one sentence.
 
     Notes
     -----
-    A mask may well be informative: it may depend on a feature that is itself selected, or open a marker where the
-    marker is high. It leaks only if it tells something beyond the values it shows. So an evaluator (boosted trees
-    by default) learns to predict y from rows that wear the masks of other rows, drawn at random: no mask has
-    anything to do with the row that wears it, and there is nothing to learn from it. This evaluator then judges
-    each row's own selection, and a second model (always boosted trees) adds the prediction from the mask alone.
-    If the two explain more of y than the first by over 0.02 (of its entropy or variance) and by over two standard
-    errors, the mask leaks.
+    An informative mask is not yet a leak: a mask may depend on a feature that is itself selected, for example open
+    a marker where the marker is high. A mask leaks if it tells something about y that the selected values do not.
 
-    Of times to an event, evaluators predict the martingale residual: 1 for an event, 0 without, less the number of
-    events to be expected by then if all rows had the same hazard. The 0.02 are parts of its variance.
+    An evaluator (boosted trees by default) is trained to predict y from rows with the masks of other rows, drawn
+    at random. Such a mask says nothing about its row, so the evaluator cannot learn from masks. It then predicts
+    each row from its own selected values. A second model (always boosted trees) predicts y from the mask alone. If
+    both together explain more of y than the first alone, by more than 0.02 of its entropy or variance and by more
+    than two standard errors, the mask leaks.
+
+    For survival times, the evaluators predict the martingale residual: the number of events of a row (0 or 1)
+    minus the number expected by its time if all rows had the same hazard. The 0.02 refer to its variance.
 
     """
     selected = _read_selection(estimator, X)
-    task = _pose(estimator, y, len(selected), random_state)
+    question = _pose(estimator, y, len(selected), random_state)
     values, seen = _read_values(X, selected)
-    from_values = _predict_from_values(task, values, seen, evaluator)
-    from_mask = _predict_from_features(task, selected[:, selected.any(axis=0)].astype(np.float64))
-    alone = _combine(task, from_values)
-    both = _combine(task, np.hstack([from_values, from_mask]))
-    total = _loss_of_chance(task)
+    from_values = _predict_from_values(question, values, seen, evaluator)
+    from_mask = _predict_from_features(question, selected[:, selected.any(axis=0)].astype(np.float64))
+    alone = _combine(question, from_values)
+    both = _combine(question, np.hstack([from_values, from_mask]))
+    total = _loss_of_chance(question)
     gains = (alone - both) / total
     scores = {
-        "own": task.score(estimator.predict(X)),
-        "evaluator": task.score(_decide(task, from_values)),
-        "mask": task.score(_decide(task, from_mask)),
-        "chance": task.chance,
+        "own": question.score(estimator.predict(X)),
+        "evaluator": question.score(_decide(question, from_values)),
+        "mask": question.score(_decide(question, from_mask)),
+        "chance": question.kind.chance(question.tidy),
     }
     gain, error = float(gains.mean()), float(gains.std() / np.sqrt(len(gains)))
     leaks = gain > LEAST_GAIN and gain > 2 * error
     return LeakageAudit(
         **scores,
-        exchanged_within=_score_exchanged(estimator, X, task, same=True),
-        exchanged_across=_score_exchanged(estimator, X, task, same=False),
+        exchanged_within=_score_exchanged(estimator, X, question, same=True),
+        exchanged_across=_score_exchanged(estimator, X, question, same=False),
         explained=float(1 - alone.mean() / total),
         mask_gain=gain,
         mask_gain_error=error,
         leaks=leaks,
-        verdict=_word(scores, gain, error, leaks, task.score_name),
+        verdict=_word(scores, gain, error, leaks, question.kind.score_name),
     )
 
 
@@ -147,50 +145,24 @@ def _dense(matrix: Any) -> np.ndarray:
     return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
 
 
-def _pose(estimator: Any, y: Any, n_rows: int, random_state: int) -> _Task:
-    rng = np.random.default_rng(random_state)
-    if hasattr(estimator, "predict_survival_function"):
-        return _pose_survival(y, n_rows, random_state, rng)
-    y = np.asarray(y)
-    if y.shape != (n_rows,):
-        raise ValueError(f"X has {n_rows} rows, but y has the shape {y.shape}")
-    values, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+def _pose(estimator: Any, y: Any, n_rows: int, random_state: int) -> _Question:
+    kind = kind_of(estimator)
+    tidy = kind.tidy(y)
+    if tidy.shape != (n_rows,):
+        raise ValueError(f"X has {n_rows} rows, but y has the shape {tidy.shape}")
+    values, counts = np.unique(tidy, return_counts=True)
     if len(values) < 2:
         raise ValueError(f"all {n_rows} rows have the same y: there is nothing to tell")
-    if not hasattr(estimator, "classes_"):
-        folds = KFold(min(N_FOLDS, n_rows), shuffle=True, random_state=random_state).split(y)
-        response = y.astype(np.float64)
-        return _Task(lambda given: float(r2_score(y, given)), "R²", 0.0, response, None, list(folds), rng)
+    codes, rng = kind.evaluand(tidy), np.random.default_rng(random_state)
+    if not kind.has_classes:
+        folds = KFold(min(N_FOLDS, n_rows), shuffle=True, random_state=random_state).split(codes)
+        return _Question(kind, tidy, codes, None, list(folds), rng)
     if counts.min() < 2:
         rarest = values[counts.argmin()]
         raise ValueError(f"the class {rarest!r} has one row only; the audit needs two of each, one to learn from")
     n_folds = min(N_FOLDS, int(counts.min()))
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(codes, codes)
-    return _Task(
-        lambda given: float(accuracy_score(y, given)),
-        "accuracy",
-        float(counts.max() / n_rows),
-        codes,
-        values,
-        list(folds),
-        rng,
-    )
-
-
-def _pose_survival(y: Any, n_rows: int, random_state: int, rng: np.random.Generator) -> _Task:
-    survival = read_survival(y)
-    if len(survival.time) != n_rows:
-        raise ValueError(f"X has {n_rows} rows, but y has {len(survival.time)}")
-    folds = KFold(min(N_FOLDS, n_rows), shuffle=True, random_state=random_state).split(survival.time)
-    return _Task(
-        lambda risk: harrell_concordance(survival, risk=risk).c_index,
-        "concordance",
-        0.5,
-        martingale_residuals(survival),
-        None,
-        list(folds),
-        rng,
-    )
+    return _Question(kind, tidy, codes, values, list(folds), rng)
 
 
 def _read_values(X: Any, selected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -206,15 +178,15 @@ def _read_values(X: Any, selected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 # Evaluators -------------------------------------------------------------------------------------------------
 
 
-def _predict_from_values(task: _Task, values: np.ndarray, seen: np.ndarray, evaluator: Any) -> np.ndarray:
+def _predict_from_values(question: _Question, values: np.ndarray, seen: np.ndarray, evaluator: Any) -> np.ndarray:
     """Judge each row's own selection by an evaluator that learned from other rows, under yet other rows' masks."""
-    predicted = np.empty((len(values), task.n_outputs))
-    for learned, judged in task.folds:
+    predicted = np.empty((len(values), question.n_outputs))
+    for learned, judged in question.folds:
         n_copies = max(1, min(MOST_COPIES, MOST_ROWS // len(learned)))
         rows = np.tile(learned, n_copies)
-        masks = seen[task.rng.choice(learned, len(rows))]
+        masks = seen[question.rng.choice(learned, len(rows))]
         predicted[judged] = _learn_and_predict(
-            task,
+            question,
             np.where(masks, values[rows], np.nan),
             rows,
             np.where(seen[judged], values[judged], np.nan),
@@ -223,75 +195,75 @@ def _predict_from_values(task: _Task, values: np.ndarray, seen: np.ndarray, eval
     return predicted
 
 
-def _predict_from_features(task: _Task, features: np.ndarray) -> np.ndarray:
-    predicted = np.empty((len(features), task.n_outputs))
-    for learned, judged in task.folds:
-        predicted[judged] = _learn_and_predict(task, features[learned], learned, features[judged])
+def _predict_from_features(question: _Question, features: np.ndarray) -> np.ndarray:
+    predicted = np.empty((len(features), question.n_outputs))
+    for learned, judged in question.folds:
+        predicted[judged] = _learn_and_predict(question, features[learned], learned, features[judged])
     return predicted
 
 
 def _learn_and_predict(
-    task: _Task, inputs: np.ndarray, rows: np.ndarray, judged: np.ndarray, evaluator: Any = None
+    question: _Question, inputs: np.ndarray, rows: np.ndarray, judged: np.ndarray, evaluator: Any = None
 ) -> np.ndarray:
     """Log-probabilities of the classes, or the response; not-a-number is a hidden value."""
     known = ~np.isnan(inputs).all(axis=0)  # the trees refuse a column that is always hidden, or no column
     inputs, judged = (np.column_stack([np.zeros(len(part)), part[:, known]]) for part in (inputs, judged))
     if evaluator is None:
-        kind = HistGradientBoostingRegressor if task.classes is None else HistGradientBoostingClassifier
+        kind = HistGradientBoostingRegressor if question.classes is None else HistGradientBoostingClassifier
         evaluator = kind(early_stopping=False, random_state=0)
-    fitted = clone(evaluator).fit(inputs, task.codes[rows])
-    if task.classes is None:
+    fitted = clone(evaluator).fit(inputs, question.codes[rows])
+    if question.classes is None:
         return fitted.predict(judged)[:, None]
     return np.log(np.maximum(fitted.predict_proba(judged), FLOOR))
 
 
-def _decide(task: _Task, predicted: np.ndarray) -> np.ndarray:
+def _decide(question: _Question, predicted: np.ndarray) -> np.ndarray:
     """Predictions as the model itself makes them."""
-    return predicted[:, 0] if task.classes is None else task.classes[predicted.argmax(axis=1)]
+    return predicted[:, 0] if question.classes is None else question.classes[predicted.argmax(axis=1)]
 
 
-def _combine(task: _Task, predictions: np.ndarray) -> np.ndarray:
+def _combine(question: _Question, predictions: np.ndarray) -> np.ndarray:
     """Loss of each row when a linear model, learned on other rows, weighs the given predictions."""
     losses = np.empty(len(predictions))
-    for learned, judged in task.folds:
-        target = task.codes[judged]
-        if task.classes is None:
-            model = LinearRegression().fit(predictions[learned], task.codes[learned])
+    for learned, judged in question.folds:
+        target = question.codes[judged]
+        if question.classes is None:
+            model = LinearRegression().fit(predictions[learned], question.codes[learned])
             losses[judged] = (model.predict(predictions[judged]) - target) ** 2
         else:
-            model = LogisticRegression(max_iter=1000).fit(predictions[learned], task.codes[learned])
+            model = LogisticRegression(max_iter=1000).fit(predictions[learned], question.codes[learned])
             given = model.predict_proba(predictions[judged])[np.arange(len(judged)), target]
             losses[judged] = -np.log(np.maximum(given, FLOOR))
     return losses
 
 
-def _loss_of_chance(task: _Task) -> float:
+def _loss_of_chance(question: _Question) -> float:
     """Variance of the response, or entropy of the classes."""
-    if task.classes is None:
-        return float(np.var(task.codes))
-    shares = np.bincount(task.codes) / len(task.codes)
+    if question.classes is None:
+        return float(np.var(question.codes))
+    shares = np.bincount(question.codes) / len(question.codes)
     return float(-(shares * np.log(shares)).sum())
 
 
 # Exchanged masks --------------------------------------------------------------------------------------------
 
 
-def _score_exchanged(estimator: Any, X: Any, task: _Task, *, same: bool) -> float | None:
+def _score_exchanged(estimator: Any, X: Any, question: _Question, *, same: bool) -> float | None:
     """The model's score when rows wear the gates of rows of the same group, or of another one."""
     if not (hasattr(estimator, "gates") and hasattr(estimator, "predict_with_gates")):
         return None
-    groups = task.codes
-    if task.classes is None:
+    groups = question.codes
+    if question.classes is None:
         groups = np.searchsorted(np.quantile(groups, np.arange(1, N_BINS) / N_BINS), groups)
     if len(np.unique(groups)) < 2:
         return None
     gates = _dense(estimator.gates(X))
-    draws = [draw_donors(groups, task.rng, same=same) for _ in range(N_EXCHANGES)]
-    return float(np.mean([task.score(estimator.predict_with_gates(X, gates[donors])) for donors in draws]))
+    draws = [draw_donors(groups, question.rng, same=same) for _ in range(N_EXCHANGES)]
+    return float(np.mean([question.score(estimator.predict_with_gates(X, gates[donors])) for donors in draws]))
 
 
 def draw_donors(groups: np.ndarray, rng: np.random.Generator, *, same: bool) -> np.ndarray:
-    """For each row a random other row of the same group (itself if it is alone), or of another group."""
+    """For each row, draw another row of the same group (itself if it is alone), or a row of another group."""
     donors = np.empty(len(groups), int)
     for group in np.unique(groups):
         inside, outside = np.flatnonzero(groups == group), np.flatnonzero(groups != group)

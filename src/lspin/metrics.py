@@ -1,7 +1,7 @@
-"""How sparse, correct, faithful, stable and useful a selection is, and how honest the probabilities are.
+"""Scores of selections (sparsity, correctness, faithfulness, stability, usefulness) and of probabilities.
 
-Plain functions on plain arrays, so that every method is measured by the same code. R² and the mean squared error
-are scikit-learn's ``r2_score`` and ``mean_squared_error``.
+All functions take plain arrays, so that every method is measured by the same code. R² and squared errors are in
+``sklearn.metrics``.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 
 
 class SelectionScores(NamedTuple):
-    """A selection against the features that truly matter."""
+    """Scores of a selection, given the features that matter."""
 
     f1: Any  # a float for all samples together, or an array with one number a sample
     tpr: Any  # share of the relevant features that are selected
@@ -37,8 +37,8 @@ def score_selection(selected: np.ndarray, relevant: np.ndarray) -> SelectionScor
 
     Notes
     -----
-    Where nothing is relevant nothing can be missed: the true positive rate is 1. Where nothing is selected
-    nothing is false: the false discovery rate is 0. Where both are empty they agree: F1 is 1.
+    If no feature is relevant, the true positive rate is 1. If no feature is selected, the false discovery rate is
+    0. If both are empty, F1 is 1.
 
     """
     selected, relevant = _read_masks(selected, relevant)
@@ -68,7 +68,7 @@ def _share(part: np.ndarray, whole: np.ndarray, *, empty: float) -> np.ndarray:
 
 
 class GateSummary(NamedTuple):
-    """The gates of some samples in figures."""
+    """Summary statistics of gates."""
 
     share_shut: float  # of all gates, those at 0
     share_open: float  # those at 1
@@ -76,27 +76,27 @@ class GateSummary(NamedTuple):
     n_selected: np.ndarray  # (n_samples,), gates above 0
     median: float  # of n_selected
     histogram: np.ndarray  # (len(edges) + 1,), share of the samples below the first edge, ..., from the last on
-    union: int  # features that some sample selects
+    union: int  # features that at least one sample selects
     limit: float  # a sample that selects more than this many features is suspicious
     suspicious: np.ndarray  # positions of those samples, the one with most features first
 
 
 def summarise_gates(gates: np.ndarray, *, edges: Sequence[int] = (5, 10, 15, 20)) -> GateSummary:
-    """How many gates are shut and open, how many features a sample selects, and who selects too many.
+    """Summarise gates: shares of shut and open gates, features per sample, and samples with too many features.
 
     Parameters
     ----------
     gates
-        In [0, 1], shape ``(n_samples, n_features)``.
+        Gates in [0, 1], shape ``(n_samples, n_features)``.
     edges
-        Rising counts that part the histogram: ``(5, 10)`` gives the shares of samples with fewer than 5, with
-        5 to 9, and with 10 features or more.
+        Increasing edges of the histogram: ``(5, 10)`` gives the shares of samples with fewer than 5, with 5 to 9,
+        and with 10 or more features.
 
     Notes
     -----
-    A sample that selects far more features than the others is a sign of overfitting. Far more is: over twice
-    the median (a median below 1 counts as 1), and over the median plus three robust standard deviations
-    (1.4826 times the median absolute deviation).
+    A sample that selects far more features than the others is a sign of overfitting. «Far more» means more than
+    twice the median (than 2 if the median is below 1), and more than the median plus three robust standard
+    deviations (1.4826 times the median absolute deviation).
 
     """
     gates = _read_matrix(gates, "gates")
@@ -133,25 +133,25 @@ def faithfulness(
     *,
     removed: float | np.ndarray = 0.0,
 ) -> float:
-    """Whether what an explanation calls important is what the prediction hangs on, in [-1, 1].
+    """Correlation of a feature's importance with the change of the prediction when it is removed, in [-1, 1].
 
-    Features are removed one by one; the importance of a sample's features is correlated with the drop that
-    removing each of them causes. The mean over samples.
+    For each sample, features are removed one at a time, and the importances are correlated with the changes. The
+    result is the mean over the samples.
 
     Parameters
     ----------
     predict
         Takes a table and returns probabilities, shape ``(n_samples, n_classes)``, or a response, shape
-        ``(n_samples,)``. The drop is that of the probability of the class predicted at first; of a response,
-        the absolute change.
+        ``(n_samples,)``. The change is the drop of the probability of the predicted class, or the absolute change
+        of the response.
     X, importance
         Shape ``(n_samples, n_features)``.
     removed
-        Value that stands for a removed feature, one for all or one each.
+        Value of a removed feature: one number, or one for each feature.
 
     Notes
     -----
-    A sample whose importances, or whose drops, are all equal counts as 0: they tell nothing of each other.
+    A sample counts as 0 if all its importances or all its changes are equal, since there is no correlation then.
 
     """
     X, importance = _read_matrix(X, "X"), _read_matrix(importance, "importance")
@@ -183,20 +183,20 @@ def _correlate(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def stability(X: np.ndarray, explanations: np.ndarray, *, radius: float | None = None) -> float:
-    """How fast explanations change between neighbours: the local Lipschitz constant, lower is steadier.
+    """Local Lipschitz constant of explanations: how much they differ between neighbours; lower is more stable.
 
     Parameters
     ----------
     X, explanations
         Samples and the vectors that explain them, one row each.
     radius
-        How near neighbours are. By default the median distance of a sample to its fifth nearest one.
+        Largest distance of neighbours. By default the median distance of a sample to its fifth nearest neighbour.
 
     Notes
     -----
-    A sample's constant is the largest ``||w_i - w_k|| / ||x_i - x_k||`` over its neighbours; the mean is taken
-    over the samples that have a neighbour. Equal samples with equal explanations are not neighbours; with
-    different ones their constant is infinite.
+    The constant of a sample is the largest ``||w_i - w_k|| / ||x_i - x_k||`` over its neighbours. The result is
+    the mean over the samples that have a neighbour. Equal samples with equal explanations do not count as
+    neighbours; equal samples with different explanations have an infinite constant.
 
     """
     X, explanations = _read_matrix(X, "X"), _read_matrix(explanations, "explanations")
@@ -229,7 +229,7 @@ def _steepest(changes: np.ndarray, distances: np.ndarray) -> float | None:
 
 
 def diversity(selected: np.ndarray, y: np.ndarray) -> float:
-    """How different the features of the classes are: 0 for the same, 100 for disjoint sets.
+    """How much the features of the classes differ: 0 if they are the same, 100 if no two classes share one.
 
     Parameters
     ----------
@@ -240,8 +240,8 @@ def diversity(selected: np.ndarray, y: np.ndarray) -> float:
 
     Notes
     -----
-    A class's set is its median selection: what at least half of its samples select. Of all pairs of classes the
-    Jaccard index ``|A ∩ B| / |A ∪ B|`` is averaged and taken from 1; two empty sets count as the same.
+    The features of a class are those that at least half of its samples select. The result is 100 times one minus
+    the mean Jaccard index ``|A ∩ B| / |A ∪ B|`` over all pairs of classes; two empty sets count as equal.
 
     """
     selected, y = _read_matrix(selected, "selected").astype(bool), np.asarray(y)
@@ -269,7 +269,7 @@ def generalizability(
     *,
     random_state: int | None = 0,
 ) -> Generalizability:
-    """Whether other, simple models can use the selected features.
+    """Accuracy that simple models reach with the gated values.
 
     Parameters
     ----------
@@ -278,13 +278,13 @@ def generalizability(
     y_train, y_test
         Classes.
     random_state
-        Of the starts of k-means.
+        Seed of k-means.
 
     Notes
     -----
-    A support vector machine (Gaussian kernel, scikit-learn's defaults) learns the training rows and predicts the
-    test rows. k-means parts the test rows into as many clusters as they have classes; clusters and classes are
-    matched, one to one, so that most rows agree (the Hungarian method).
+    A support vector machine (Gaussian kernel, scikit-learn's defaults) is fitted to the training rows and predicts
+    the test rows. k-means divides the test rows into as many clusters as there are classes; clusters and classes
+    are matched one to one so that as many rows as possible agree (Hungarian method).
 
     """
     train, test = _read_matrix(gated_train, "gated_train"), _read_matrix(gated_test, "gated_test")
@@ -300,16 +300,16 @@ def generalizability(
 
 
 def match_clusters(clusters: np.ndarray, codes: np.ndarray) -> float:
-    """Share of the rows that agree once clusters and classes, both whole numbers, are matched one to one."""
+    """Share of the rows that agree after the best one-to-one matching of clusters and classes (integer codes)."""
     counts = confusion_matrix(codes, clusters)
     return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / len(codes))
 
 
-# How honest probabilities are -------------------------------------------------------------------------------
+# Probabilities -----------------------------------------------------------------------------------------------
 
 
 def negative_log_likelihood(probabilities: np.ndarray, y: np.ndarray, *, classes: Any = None) -> float:
-    """Mean of minus the logarithm of the probability given to what happened, in nats.
+    """Mean negative logarithm of the probability of the true class, in nats.
 
     Parameters
     ----------
@@ -322,8 +322,8 @@ def negative_log_likelihood(probabilities: np.ndarray, y: np.ndarray, *, classes
 
     Notes
     -----
-    A probability of 0 for what happened counts as the smallest positive number, so that one row cannot make the
-    mean infinite: it costs 708 nats.
+    A probability of 0 for the true class is replaced by the smallest positive number, so that one row cannot make
+    the mean infinite: it costs 708 nats.
 
     """
     probabilities, codes = _read_probabilities(probabilities, y, classes)
@@ -334,22 +334,38 @@ def negative_log_likelihood(probabilities: np.ndarray, y: np.ndarray, *, classes
 def expected_calibration_error(
     probabilities: np.ndarray, y: np.ndarray, *, classes: Any = None, n_bins: int = 15
 ) -> float:
-    """How far confidence and accuracy are apart, on average: 0 is calibrated, 1 is always sure and wrong.
+    """Mean difference of confidence and accuracy over bins: 0 is calibrated, 1 is always certain and wrong.
 
     Parameters
     ----------
     probabilities, y, classes
         As in :func:`negative_log_likelihood`.
     n_bins
-        Rows are gathered by the probability of their likeliest class, in so many bins of equal width.
+        Rows are put into this many bins of equal width, by the probability of their likeliest class.
 
+    """
+    bins, confidence, is_right = bin_by_confidence(probabilities, y, classes=classes, n_bins=n_bins)
+    return float(np.abs(np.bincount(bins, is_right - confidence)).sum() / len(bins))
+
+
+class ConfidenceBins(NamedTuple):
+    """How sure a model is of each row, and whether it is right."""
+
+    bins: np.ndarray  # (n_samples,), numbers from 0 to n_bins - 1
+    confidence: np.ndarray  # (n_samples,), probability of the likeliest class
+    is_right: np.ndarray  # (n_samples,), whether that is the row's class
+
+
+def bin_by_confidence(probabilities: Any, y: Any, *, classes: Any = None, n_bins: int = 15) -> ConfidenceBins:
+    """Put rows into bins of equal width by the probability of their likeliest class.
+
+    The parameters are those of :func:`expected_calibration_error`.
     """
     probabilities, codes = _read_probabilities(probabilities, y, classes)
     confidence = probabilities.max(axis=1)
-    correct = probabilities.argmax(axis=1) == codes
     # A bin holds its upper edge, so that full confidence falls into the last one.
     bins = np.clip(np.ceil(confidence * n_bins).astype(int) - 1, 0, n_bins - 1)
-    return float(np.abs(np.bincount(bins, correct - confidence)).sum() / len(codes))
+    return ConfidenceBins(bins, confidence, probabilities.argmax(axis=1) == codes)
 
 
 # Reading ----------------------------------------------------------------------------------------------------

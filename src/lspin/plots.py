@@ -1,6 +1,6 @@
-"""One figure a function, drawn on given axes: gates, selections, a sample's own sum, the path, and how good it is.
+"""Figures of gates, selections, single predictions, the sparsity path and the quality of a model.
 
-Every function takes ``ax``, makes its own where there is none, and returns it. They need matplotlib:
+Every function draws on ``ax``, or on new axes if there are none, and returns the axes. They need matplotlib:
 ``pip install 'lspin[plots]'``.
 """
 
@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.spatial.distance import pdist
 
-from lspin.explanation import Explanation
-from lspin.metrics import expected_calibration_error
+from lspin.explanation.groups import order_gate_map
+from lspin.explanation.record import Explanation
+from lspin.metrics import bin_by_confidence, expected_calibration_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,27 +36,29 @@ def gate_map(
     most_features: int = 40,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Gates of all samples as a heat map, samples of a group together, dark where open.
+    """Heat map of the gates of all samples, ordered by group; dark means open.
 
     Parameters
     ----------
     explanation
-        Of the samples.
+        Explanation of the samples, from ``model.explain(X)``.
     truth
-        Whether a feature matters for a sample, shape ``(n_samples, n_features)``; shown to the right.
+        Whether a feature matters for a sample, shape ``(n_samples, n_features)``; drawn to the right.
     groups
-        A group for each sample, numbers or names; by default the gate patterns' own.
+        Number or name of each sample's group; by default samples are grouped by their gates.
     most_features
-        So many are shown, those selected (or relevant) most often, in an order that puts like beside like.
+        Largest number of features: those selected (or relevant) most often. Similar ones stand side by side.
     ax
-        Where to draw.
+        Axes to draw on.
 
     """
     groups = explanation.groups() if groups is None else np.asarray(groups)
     relevant = None if truth is None else sp.csc_array(truth)
     columns = _most_selected(explanation, most_features, relevant)
-    columns, gates = _put_like_together(columns, _gates_of(explanation, columns))
+    gates = _gates_of(explanation, columns)
     labels, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    order, by_likeness = order_gate_map(gates, codes)
+    columns, gates = columns[by_likeness], gates[:, by_likeness]
     panels = {"gates": gates}
     if relevant is not None:
         panels["truth"] = (relevant[:, columns].toarray() != 0).astype(float)
@@ -65,7 +66,6 @@ def gate_map(
     ax = _axes(ax, 2.0 + 0.19 * max(len(columns) * len(panels), 12), height)
     if len(columns) == 0:
         return _say(ax, "all gates are shut")
-    order = np.lexsort((*(-gates.T[::-1]), codes))
     _draw_panels(ax, {name: panel[order] for name, panel in panels.items()}, explanation.feature_names[columns])
     ends = np.cumsum(sizes)
     names = [f"{name} (n = {n})" for name, n in zip(_short(labels), sizes, strict=True)]
@@ -109,21 +109,19 @@ def _spread(places: np.ndarray, least: float) -> np.ndarray:
 
 
 def feature_frequency(explanation: Explanation, *, most: int = 20, ax: "Axes | None" = None) -> "Axes":
-    """How often each feature is selected: a bar for each of those that are selected most often."""
+    """Bars of how often a feature is selected, for the features selected most often."""
     columns = _most_selected(explanation, most)
     counts = np.bincount(explanation.columns, minlength=len(explanation.feature_names))
     names = _short(explanation.feature_names[columns])
     n_selected = int((counts > 0).sum())
     ax = _draw_shares(counts[columns], names, len(explanation.sample_names), ax)
     if n_selected > len(columns):
-        ax.set_title(
-            f"the {len(columns)} most frequent of {n_selected} selected features", fontsize=9, loc="right"
-        )
+        _title(ax, f"the {len(columns)} most frequent of {n_selected} selected features")
     return ax
 
 
 def set_frequency(explanation: Explanation, *, most: int = 12, ax: "Axes | None" = None) -> "Axes":
-    """How often each set of features is selected together: a bar for each of the most frequent sets."""
+    """Bars of how often a set of features is selected together, for the most frequent sets."""
     n_samples = len(explanation.sample_names)
     bounds = np.searchsorted(explanation.rows, np.arange(n_samples + 1))
     sets = Counter(tuple(explanation.columns[a:b].tolist()) for a, b in pairwise(bounds))
@@ -139,16 +137,16 @@ def set_frequency(explanation: Explanation, *, most: int = 12, ax: "Axes | None"
 def gates_on_image(
     image: np.ndarray, gates: np.ndarray, *, shape: tuple[int, int] | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """The open gates of a picture's pixels over the picture.
+    """The open gates of an image, drawn over the image.
 
     Parameters
     ----------
     image, gates
-        Brightness and gates of the pixels, as pictures or row by row in one line.
+        Brightness and gates of the pixels, two-dimensional or flattened row by row.
     shape
         Height and width; by default those of the image, or of a square.
     ax
-        Where to draw.
+        Axes to draw on.
 
     """
     from matplotlib.colors import LinearSegmentedColormap
@@ -181,20 +179,20 @@ def waterfall(
     most: int = 10,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """How one sample's prediction comes about: from the baseline, feature by feature, to the prediction.
+    """Waterfall of one prediction: from the baseline to the prediction, one bar for each feature.
 
     Parameters
     ----------
     explanation
-        Of some samples.
+        Explanation that contains the sample.
     sample
-        Name or position of one of them.
+        Name or position of the sample.
     label
-        The class whose score is shown; by default the likeliest of three or more, else the second.
+        Class whose score is shown. By default the second of two classes, the likeliest of three or more.
     most
-        Largest number of bars; the features that add least share the last one.
+        Largest number of bars; the features that add least share one bar.
     ax
-        Where to draw.
+        Axes to draw on.
 
     """
     row = explanation.find(sample)
@@ -227,7 +225,7 @@ def waterfall(
     ax.set_yticks(range(len(steps)), [name for name, _ in steps], fontsize=8)
     ax.set_ylim(-0.6, max(len(steps), 1) - 0.4)
     ax.margins(x=0.25)
-    ax.set_xlabel(_name_scale(explanation, output))
+    ax.set_xlabel(explanation.kind.name_output(output))
     return ax
 
 
@@ -237,9 +235,7 @@ def _list_steps(explanation: Explanation, row: int, output: int, most: int) -> l
     contributions = explanation.open_contributions[:, output]
     here = here[np.argsort(-np.abs(contributions[here]), kind="stable")]
     shown = here if len(here) <= most else here[: most - 1]
-    steps = [
-        (_name_entry(explanation, entry), float(explanation.open_contributions[entry, output])) for entry in shown
-    ]
+    steps = [(_name_entry(explanation, entry), float(contributions[entry])) for entry in shown]
     if len(shown) < len(here):
         rest = here[len(shown) :]
         steps.append((f"{len(rest)} other features", float(contributions[rest].sum())))
@@ -251,13 +247,6 @@ def _name_entry(explanation: Explanation, entry: int) -> str:
     shown = _short([value])[0] if isinstance(value, str) else _number(value, ".4g")
     sure = f"  ({confidence:.0%} of members)" if confidence < 1 - 1e-9 else ""
     return f"{_short([explanation.feature_names[explanation.columns[entry]]])[0]} = {shown}{sure}"
-
-
-def _name_scale(explanation: Explanation, output: int) -> str:
-    if explanation.scale != "logit" or explanation.classes is None:
-        return explanation.scale
-    label = explanation.classes[-1] if explanation.n_outputs == 1 else explanation.classes[output]
-    return f"log-odds of {label}" if explanation.n_outputs == 1 else f"score of {label}"
 
 
 # The path and how good the model is --------------------------------------------------------------------------
@@ -277,7 +266,7 @@ def sparsity_path(estimator: Any, *, ax: "Axes | None" = None) -> "Axes":
         _draw_counts(ax, best)
     else:
         ax.plot(best["sparsity"], best["validation_score"], "o-", color=DOWN, markersize=4)
-        ax.set_ylabel("R²" if not hasattr(estimator, "classes_") else "accuracy", color=DOWN)
+        ax.set_ylabel(estimator.kind_.score_name, color=DOWN)
         right = ax.twinx()
         right.spines["top"].set_visible(False)
         _draw_counts(right, best)
@@ -318,33 +307,24 @@ def predicted_against_true(y: Any, predicted: Any, *, ax: "Axes | None" = None) 
 def calibration(
     probabilities: Any, y: Any, *, classes: Any = None, n_bins: int = 10, ax: "Axes | None" = None
 ) -> "Axes":
-    """How often the likeliest class is right, against how sure the model is of it; a larger dot is more samples.
+    """Reliability diagram: accuracy against the probability of the likeliest class; larger dots are more samples.
 
     Parameters
     ----------
-    probabilities
-        Shape ``(n_samples, n_classes)``.
-    y
-        Classes, shape ``(n_samples,)``.
-    classes
-        The class of each column; by default 0, 1, 2 and so on.
-    n_bins
-        Samples are gathered by the probability of their likeliest class, in so many bins of equal width.
+    probabilities, y, classes, n_bins
+        As in :func:`lspin.metrics.expected_calibration_error`.
     ax
-        Where to draw.
+        Axes to draw on.
 
     """
-    probabilities, y = np.asarray(probabilities, float), np.asarray(y)
     error = expected_calibration_error(probabilities, y, classes=classes, n_bins=n_bins)
-    labels = np.arange(probabilities.shape[1]) if classes is None else np.asarray(classes)
-    sure, right = probabilities.max(axis=1), labels[probabilities.argmax(axis=1)] == y
-    bins = np.clip(np.ceil(sure * n_bins).astype(int) - 1, 0, n_bins - 1)
+    bins, sure, is_right = bin_by_confidence(probabilities, y, classes=classes, n_bins=n_bins)
     counts = np.bincount(bins, minlength=n_bins)
     used = np.flatnonzero(counts)
-    confidence, accuracy = (np.bincount(bins, part, n_bins)[used] / counts[used] for part in (sure, right))
+    confidence, accuracy = (np.bincount(bins, part, n_bins)[used] / counts[used] for part in (sure, is_right))
     spread = np.sqrt(accuracy * (1 - accuracy) / counts[used])
     ax = _axes(ax, 3.8, 3.8)
-    least = 1 / probabilities.shape[1]
+    least = 1 / np.shape(probabilities)[1]
     ax.plot([least, 1], [least, 1], color=GREY, linewidth=0.8, zorder=0)
     ax.errorbar(confidence, accuracy, yerr=spread, color=DOWN, linewidth=1, capsize=2)
     ax.scatter(confidence, accuracy, s=20 + 180 * counts[used] / counts.sum(), color=DOWN, clip_on=False)
@@ -354,14 +334,14 @@ def calibration(
 
 
 def survival_curves(curves: Mapping[Any, tuple[np.ndarray, np.ndarray]], *, ax: "Axes | None" = None) -> "Axes":
-    """Survival of several groups as steps.
+    """Survival curves of several groups.
 
     Parameters
     ----------
     curves
-        For the name of each group, the times at which survival falls and the survival from each time on.
+        For each group's name, the times at which survival falls and the survival from each time on.
     ax
-        Where to draw.
+        Axes to draw on.
 
     """
     ax = _axes(ax, 4.6, 3.4)
@@ -465,11 +445,3 @@ def _gates_of(explanation: Explanation, columns: np.ndarray) -> np.ndarray:
     gates = np.zeros((len(explanation.sample_names), len(columns)))
     gates[explanation.rows[shown], place[explanation.columns[shown]]] = explanation.open_gates[shown]
     return gates
-
-
-def _put_like_together(columns: np.ndarray, gates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The columns in an order in which those that are open for the same samples are neighbours."""
-    if len(columns) < 3:
-        return columns, gates
-    order = leaves_list(linkage(pdist(gates.T, "cityblock"), "average", optimal_ordering=True))
-    return columns[order], gates[:, order]

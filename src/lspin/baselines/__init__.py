@@ -1,4 +1,4 @@
-"""The rivals: methods that LSPIN is compared with, as scikit-learn estimators with its vocabulary."""
+"""Rivals: the methods that LSPIN is compared with, as scikit-learn estimators with the same methods as LSPIN's."""
 
 from lspin.baselines.contextual_lasso import ContextualLassoClassifier, ContextualLassoRegressor
 from lspin.baselines.cox import DeepSurv, STGCox

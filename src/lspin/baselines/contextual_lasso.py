@@ -5,17 +5,18 @@ Thompson, Dezfouli and Kohn, «The contextual lasso: sparse linear models via de
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from lspin.baselines.rival import POSITIVE, Rival
-from lspin.losses import LOSSES
-from lspin.model import Batch
-from lspin.networks import Layers, apply_layers, init_layers
-from lspin.noise import Array
-from lspin.preparation import Examples
-from lspin.targets import ClassTarget, ResponseTarget
+from lspin.baselines.rival import BATCH_SIZE, WEIGHT_DECAY, Descent, TrainedRival, Tuning
+from lspin.core.arrays import Array
+from lspin.core.losses import RowLoss
+from lspin.core.networks import Layers, apply_layers, init_layers
+from lspin.core.rows import Batch
+from lspin.fitting.preparation import Examples
+from lspin.targets import Classifier, Regressor
+from lspin.targets.settings import LAYERS, POSITIVE, Setting, declare, first
 
 TIGHTENING = 0.5  # part of the run in which the radius shrinks
 N_NEWTON = 15  # steps towards the threshold; 500,000 sizes of four laws took at most 12
@@ -37,24 +38,36 @@ class Strengths(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Projected:
-    """What fixes the program."""
+class Projected(Descent):
+    """Linear models whose coefficients come from a network and are projected onto a radius."""
 
-    loss: str
+    loss: RowLoss
     context: tuple[int, ...]  # inputs that the network sees
 
     def objective(
-        self, weights: Weights, batch: Batch, key: Array, progress: Array, strengths: Strengths
-    ) -> Array:
+        self, weights: Weights, batch: Batch, key: Array, progress: Array, tuning: Tuning
+    ) -> tuple[Array, Array]:
         """The loss of linear models whose coefficients are projected onto the radius."""
-        slopes = propose_slopes(weights, batch.values, np.array(self.context))
         dense = (1 - progress / TIGHTENING).clip(0.0, 1.0)
-        radius = strengths.radius ** (1 - dense) * strengths.first_radius**dense
-        threshold = find_threshold(slopes, batch.shares / batch.shares.sum(), radius)
-        # Missing values are 0, so that their coefficients count for nothing.
-        values: Array = batch.values
-        outputs = weights.intercept + (shrink(slopes, threshold) * values[:, :, None]).sum(axis=1)
-        return (LOSSES[self.loss](outputs, batch.target) * batch.shares).sum()
+        radius = tuning.strengths.radius ** (1 - dense) * tuning.strengths.first_radius**dense
+        slopes = self.project(weights, batch, radius)
+        is_used = (slopes != 0).any(axis=2).astype(slopes.dtype)
+        return self.lose(weights, slopes, batch), (is_used.sum(axis=1) * batch.shares).sum()
+
+    def judge(self, weights: Weights, batch: Batch, tuning: Tuning) -> Array:
+        """The loss on the radius that is asked for."""
+        return self.lose(weights, self.project(weights, batch, tuning.strengths.radius), batch)
+
+    def project(self, weights: Weights, batch: Batch, radius: Array) -> Array:
+        """Sparse coefficients of a batch, shape ``(n, n_inputs, n_outputs)``."""
+        slopes = propose_slopes(weights, batch.inputs, np.array(self.context))
+        total = batch.shares.__array_namespace__().maximum(batch.shares.sum(), 1e-9)
+        return shrink(slopes, find_threshold(slopes, batch.shares / total, radius))
+
+    def lose(self, weights: Weights, slopes: Array, batch: Batch) -> Array:
+        """The loss of a batch; missing values are 0, so that their coefficients count for nothing."""
+        outputs = weights.intercept + (slopes * batch.inputs[:, :, None]).sum(axis=1)
+        return self.loss.average(outputs, batch.target, batch.shares)
 
 
 def propose_slopes(weights: Weights, inputs: Array, context: np.ndarray) -> Array:
@@ -100,43 +113,32 @@ def shrink(slopes: Array, threshold: Array) -> Array:
     return xp.sign(slopes) * xp.maximum(xp.abs(slopes) - threshold, 0.0)
 
 
-class ContextualLasso(Rival):
+@declare()
+class ContextualLasso(TrainedRival):
     """Linear models whose coefficients depend on the context."""
 
-    _parameter_constraints: ClassVar[dict] = {
-        **Rival._parameter_constraints,
-        "radius": [POSITIVE],
-        "context": ["array-like", None],
-    }
+    hidden_layer_sizes: tuple[int, ...] = first(
+        Setting(LAYERS, "Widths of the hidden layers of the network from the context to the coefficients."),
+        default=(100, 100),
+    )
+    radius: float = Setting(
+        [POSITIVE],
+        "Sum of the absolute coefficients of a row, averaged over rows, in units of standardised columns.",
+    )(2.0)
+    context: Sequence[int | str] | None = Setting(
+        ["array-like", None],
+        "Names or positions of the columns that the network sees; by default all. All columns have coefficients.",
+    )(None)
+    weight_decay: float = WEIGHT_DECAY(2.0)
+    batch_size: int = BATCH_SIZE._replace(help="Rows of a step. The radius holds for each batch.")(128)
 
-    def __init__(
-        self,
-        hidden_layer_sizes: tuple[int, ...] = (100, 100),
-        *,
-        radius: float = 2.0,
-        context: Sequence[int | str] | None = None,
-        learning_rate: float = 0.005,
-        weight_decay: float = 2.0,
-        max_epochs: int | None = None,
-        batch_size: int = 128,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.radius = radius
-        self.context = context
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.random_state = random_state
-
-    def _learn(self, examples: Examples, rng: np.random.RandomState) -> Weights:
-        n_outputs, n_inputs = self._count_outputs(), examples.inputs.shape[1]
+    def _train(self, examples: Examples, rng: np.random.RandomState) -> Weights:
+        n_outputs, n_inputs = self.kind_.n_outputs, examples.inputs.shape[1]
         self.context_ = self._find_context()
         sizes = self._sizes("hidden_layer_sizes", len(self.context_), n_inputs * n_outputs)
         layers = init_layers(np.random.default_rng(rng.randint(2**31 - 1)), sizes, scale=1.0)
         start = Weights(layers, np.zeros(n_outputs, np.float32))
-        program = Projected(self._loss, tuple(self.context_.tolist()))
+        program = Projected(self._row_loss, tuple(self.context_.tolist()))
         shares = examples.weight / examples.weight.sum()
         first = shares @ np.abs(propose_slopes(start, examples.inputs, self.context_)).sum(axis=(1, 2))
         strengths = Strengths(float(self.radius), float(max(first, self.radius)))
@@ -170,37 +172,20 @@ class ContextualLasso(Rival):
         return self.weights_.intercept + (self._slopes(inputs) * (gates * inputs)[:, :, None]).sum(axis=1)
 
 
-class ContextualLassoClassifier(ClassTarget, ContextualLasso):
-    """Classifier by a sparse linear model of each row.
+@declare()
+class ContextualLassoClassifier(Classifier, ContextualLasso):
+    """Classifier with a sparse linear model for each row.
 
-    Unlike LSPIN's, its gates are the coefficients that a threshold leaves, not a factor of their own.
-
-    Parameters
-    ----------
-    hidden_layer_sizes
-        Widths of the hidden layers of the network from the context to the coefficients.
-    radius
-        Sum of the absolute coefficients of a row, in the mean over rows, in units of standardised columns.
-    context
-        Names or numbers of the columns that the network sees; by default all. All columns have coefficients.
-    learning_rate
-        Of Adam, at the start of a cosine.
-    weight_decay
-        Part of each weight that decays in a step of learning rate 1.
-    max_epochs
-        Passes over the rows; by default about 2,000 steps.
-    batch_size
-        Rows of a step. The radius holds for each batch.
-    random_state
-        Seed: the same seed gives the same fit.
+    A gate is open if the coefficient is not 0. Unlike in LSPIN, gates are not separate factors.
 
     Notes
     -----
-    In a batch all coefficients are projected onto the radius, which shrinks them by one threshold. After training
-    the projection is done once on all training rows, and new rows are shrunk by the threshold it finds. A
-    coefficient that is 0 for all rows has no gradient to come back by, so the paper fits a path of radii from
-    dense to sparse, each from the last; here the radius shrinks in the first half of the one run. The intercept is
-    one number: if it depended on a context of all columns, it could do without any coefficient.
+    In training, the coefficients of a batch are projected onto the radius, which shrinks all of them by one
+    threshold. After training, the threshold is computed once on all training rows, and new rows use it. A
+    coefficient that is 0 for all rows has no gradient and cannot return. The paper therefore fits a path of radii
+    from dense to sparse, each fit starting from the last; here the radius shrinks during the first half of a
+    single run. The intercept is the same for all rows: an intercept that depends on all columns could predict
+    without any coefficient.
 
     References
     ----------
@@ -210,8 +195,9 @@ class ContextualLassoClassifier(ClassTarget, ContextualLasso):
     """
 
 
-class ContextualLassoRegressor(ResponseTarget, ContextualLasso):
-    """Regressor by a sparse linear model of each row; unlike LSPIN's, its gates are what a threshold leaves.
+@declare()
+class ContextualLassoRegressor(Regressor, ContextualLasso):
+    """Regressor with a sparse linear model for each row.
 
-    See :class:`ContextualLassoClassifier` for the parameters and the reference.
+    See :class:`ContextualLassoClassifier` for the reference.
     """

@@ -1,36 +1,21 @@
 """Survival models: a network without gates, and one behind gates that are the same for all rows."""
 
-from typing import ClassVar
-
-import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from lspin.baselines.net import Net
+from lspin.baselines.rival import BATCH_SIZE, WEIGHT_DECAY
 from lspin.baselines.stg import STG
-from lspin.targets import SurvivalTarget
+from lspin.targets import SurvivalModel
+from lspin.targets.settings import LAYERS, NOT_NEGATIVE, Setting, declare, first
 
-TIES = [StrOptions({"efron", "breslow"})]
+HIDDEN_LAYER_SIZES = Setting(LAYERS, "Widths of the hidden layers; `()` is the linear Cox model.")
+TIES = Setting([StrOptions({"efron", "breslow"})], "How events at one time are counted: `'efron'` or `'breslow'`.")
+COMPARED = BATCH_SIZE._replace(help="Rows of a step, which are compared with one another.")
 
 
-class DeepSurv(SurvivalTarget, Net):
-    """Cox model whose log-hazard is a fully connected network; unlike LSPIN's it sees every feature of every row.
-
-    Parameters
-    ----------
-    hidden_layer_sizes
-        Widths of the hidden layers; ``()`` is the linear Cox model.
-    ties
-        How events at one time are counted: ``"efron"`` or ``"breslow"``.
-    learning_rate
-        Of Adam, at the start of a cosine.
-    weight_decay
-        Part of each weight that decays in a step of learning rate 1.
-    max_epochs
-        Passes over the rows; by default about 2,000 steps.
-    batch_size
-        Rows of a step, which are compared with one another.
-    random_state
-        Seed: the same seed gives the same fit.
+@declare()
+class DeepSurv(SurvivalModel, Net):
+    """Cox model whose log-hazard is a fully connected network. Unlike LSPIN, it uses all features of every row.
 
     References
     ----------
@@ -38,59 +23,21 @@ class DeepSurv(SurvivalTarget, Net):
 
     """
 
-    _parameter_constraints: ClassVar[dict] = {**Net._parameter_constraints, "ties": TIES}
-
-    def __init__(
-        self,
-        hidden_layer_sizes: tuple[int, ...] = (32, 32),
-        *,
-        ties: str = "efron",
-        learning_rate: float = 0.005,
-        weight_decay: float = 1.0,
-        max_epochs: int | None = None,
-        batch_size: int = 512,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            hidden_layer_sizes,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            max_epochs=max_epochs,
-            batch_size=batch_size,
-            random_state=random_state,
-        )
-        self.ties = ties
+    hidden_layer_sizes: tuple[int, ...] = first(HIDDEN_LAYER_SIZES, default=(32, 32))
+    ties: str = TIES("efron")
+    weight_decay: float = WEIGHT_DECAY(1.0)
+    batch_size: int = COMPARED(512)
 
 
-class STGCox(SurvivalTarget, STG):
-    """Cox model behind stochastic gates; unlike LSPIN's they are the same for all rows.
+@declare()
+class STGCox(SurvivalModel, STG):
+    """Cox model with stochastic gates. Unlike in LSPIN, all rows have the same gates.
 
-    See :class:`STGClassifier` and :class:`DeepSurv` for the parameters, and the former for the reference.
+    See :class:`STGClassifier` for the reference.
     """
 
-    _parameter_constraints: ClassVar[dict] = {**STG._parameter_constraints, "ties": TIES}
-
-    def __init__(
-        self,
-        hidden_layer_sizes: tuple[int, ...] = (32, 32),
-        *,
-        sparsity: float = 0.005,
-        noise_scale: float = 0.5,
-        ties: str = "efron",
-        learning_rate: float = 0.005,
-        weight_decay: float = 1.0,
-        max_epochs: int | None = None,
-        batch_size: int = 512,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            hidden_layer_sizes,
-            sparsity=sparsity,
-            noise_scale=noise_scale,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            max_epochs=max_epochs,
-            batch_size=batch_size,
-            random_state=random_state,
-        )
-        self.ties = ties
+    hidden_layer_sizes: tuple[int, ...] = first(HIDDEN_LAYER_SIZES, default=(32, 32))
+    sparsity: float = Setting([NOT_NEGATIVE], "Price of an open gate, in nats an event.")(0.005)
+    ties: str = TIES("efron")
+    weight_decay: float = WEIGHT_DECAY(1.0)
+    batch_size: int = COMPARED(512)

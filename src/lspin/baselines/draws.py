@@ -1,7 +1,8 @@
 """Features drawn at random by their log-odds: probabilities, masks, and how likely a mask is."""
 
-from lspin.networks import tanh
-from lspin.noise import Array, uniform
+from lspin.core.arrays import Array
+from lspin.core.networks import tanh
+from lspin.core.noise import uniform
 
 
 def sigmoid(odds: Array) -> Array:

@@ -9,13 +9,15 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from lspin.baselines.draws import draw_mask, log_likelihood, sigmoid
-from lspin.baselines.rival import NOT_NEGATIVE, Rival
-from lspin.losses import LOSSES
-from lspin.model import Batch, shut_missing, spread_gates
-from lspin.networks import Layers, apply_layers, init_layers
-from lspin.noise import Array
-from lspin.preparation import Examples
-from lspin.targets import ClassTarget, ResponseTarget
+from lspin.baselines.rival import LEARNING_RATE, MAX_EPOCHS, Descent, TrainedRival, Tuning
+from lspin.core.arrays import Array
+from lspin.core.losses import RowLoss
+from lspin.core.model import shut_missing
+from lspin.core.networks import Layers, apply_layers, init_layers
+from lspin.core.rows import Batch, spread_gates
+from lspin.fitting.preparation import Examples
+from lspin.targets import Classifier, Regressor
+from lspin.targets.settings import LAYERS, NOT_NEGATIVE, Setting, declare, first
 
 
 class Weights(NamedTuple):
@@ -33,15 +35,14 @@ class Strengths(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ActorCritic:
-    """What fixes the program."""
+class ActorCritic(Descent):
+    """A selector that is rewarded where the predictor behind it comes near the critic."""
 
-    loss: str
-    owners: tuple[int, ...] | None
+    loss: RowLoss
 
     def objective(
-        self, weights: Weights, batch: Batch, key: Array, progress: Array, strengths: Strengths
-    ) -> Array:
+        self, weights: Weights, batch: Batch, key: Array, progress: Array, tuning: Tuning
+    ) -> tuple[Array, Array]:
         """A number whose gradient is that of the paper's three losses, each in its own weights.
 
         Notes
@@ -52,54 +53,55 @@ class ActorCritic:
         """
         from jax.lax import stop_gradient
 
-        odds = apply_layers(weights.selector, batch.values, "tanh")
+        odds = apply_layers(weights.selector, batch.inputs, "tanh")
         chances = shut_missing(sigmoid(odds), batch.shut)
         mask = stop_gradient(draw_mask(key, chances))
-        seen = spread_gates(mask, None if self.owners is None else np.array(self.owners))
-        losses = LOSSES[self.loss](apply_layers(weights.prediction, seen * batch.values, "silu"), batch.target)
-        critics = LOSSES[self.loss](apply_layers(weights.critic, batch.values, "silu"), batch.target)
+        losses = self.lose(weights, mask, batch, tuning)
+        critics = self.loss.by_row(apply_layers(weights.critic, batch.inputs, "silu"), batch.target)
         likelihood = shut_missing(log_likelihood(odds, mask), batch.shut).sum(axis=1)
-        actor = stop_gradient(losses - critics) * likelihood + strengths.sparsity * chances.sum(axis=1)
-        return ((actor + losses + critics) * batch.shares).sum()
+        n_drawn = chances.sum(axis=1)
+        actor = stop_gradient(losses - critics) * likelihood + tuning.strengths.sparsity * n_drawn
+        return ((actor + losses + critics) * batch.shares).sum(), (n_drawn * batch.shares).sum()
+
+    def judge(self, weights: Weights, batch: Batch, tuning: Tuning) -> Array:
+        """The loss with the features that are likelier drawn than not."""
+        odds = apply_layers(weights.selector, batch.inputs, "tanh")
+        mask = shut_missing((odds > 0).astype(odds.dtype), batch.shut)
+        return (self.lose(weights, mask, batch, tuning) * batch.shares).sum()
+
+    def lose(self, weights: Weights, mask: Array, batch: Batch, tuning: Tuning) -> Array:
+        """Loss of each row behind a mask."""
+        seen = spread_gates(mask, tuning.owners)
+        return self.loss.by_row(apply_layers(weights.prediction, seen * batch.inputs, "silu"), batch.target)
 
 
-class INVASE(Rival):
+@declare()
+class INVASE(TrainedRival):
     """A selector, a predictor behind it and a critic."""
 
-    _parameter_constraints: ClassVar[dict] = {**Rival._parameter_constraints, "sparsity": [NOT_NEGATIVE]}
-    _n_steps = 5000
+    hidden_layer_sizes: tuple[int, ...] = first(
+        Setting(LAYERS, "Widths of the hidden layers of the predictor, and of the critic that sees all features."),
+        default=(200, 200),
+    )
+    gate_hidden_layer_sizes: tuple[int, ...] = Setting(LAYERS, "Widths of the selector's hidden layers.")(
+        (100, 100)
+    )
+    sparsity: float = Setting([NOT_NEGATIVE], "Price of a selected feature, in units of the loss.")(0.03)
+    learning_rate: float = LEARNING_RATE(0.002)
+    max_epochs: int | None = MAX_EPOCHS._replace(help="Passes over the rows; by default about 5,000 steps.")(None)
 
-    def __init__(
-        self,
-        hidden_layer_sizes: tuple[int, ...] = (200, 200),
-        *,
-        gate_hidden_layer_sizes: tuple[int, ...] = (100, 100),
-        sparsity: float = 0.03,
-        learning_rate: float = 0.002,
-        weight_decay: float = 0.0,
-        max_epochs: int | None = None,
-        batch_size: int = 128,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.gate_hidden_layer_sizes = gate_hidden_layer_sizes
-        self.sparsity = sparsity
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.random_state = random_state
+    _n_steps: ClassVar[int] = 5000
 
-    def _learn(self, examples: Examples, rng: np.random.RandomState) -> Weights:
+    def _train(self, examples: Examples, rng: np.random.RandomState) -> Weights:
         draw = np.random.default_rng(rng.randint(2**31 - 1))
         n_inputs, n_features = examples.inputs.shape[1], self.encoding_.n_features
-        predictor = self._sizes("hidden_layer_sizes", n_inputs, self._count_outputs())
+        predictor = self._sizes("hidden_layer_sizes", n_inputs, self.kind_.n_outputs)
         start = Weights(
             init_layers(draw, self._sizes("gate_hidden_layer_sizes", n_inputs, n_features), scale=1.0),
             init_layers(draw, predictor, scale=1.0),
             init_layers(draw, predictor, scale=1.0),
         )
-        method = ActorCritic(self._loss, self._owners)
+        method = ActorCritic(self._row_loss)
         return self._descend(method, start, examples, Strengths(float(self.sparsity)), rng)
 
     def _open(self, inputs: np.ndarray) -> np.ndarray:
@@ -109,27 +111,9 @@ class INVASE(Rival):
         return apply_layers(self.weights_.prediction, gates * inputs, "silu")
 
 
-class INVASEClassifier(ClassTarget, INVASE):
-    """Classifier whose features are drawn row by row; unlike LSPIN's gates they are 0 or 1, learned by REINFORCE.
-
-    Parameters
-    ----------
-    hidden_layer_sizes
-        Widths of the hidden layers of the predictor, and of the critic that sees all features.
-    gate_hidden_layer_sizes
-        Widths of the selector's hidden layers.
-    sparsity
-        Price of a selected feature, in units of the loss.
-    learning_rate
-        Of Adam, at the start of a cosine.
-    weight_decay
-        Part of each weight that decays in a step of learning rate 1.
-    max_epochs
-        Passes over the rows; by default about 5,000 steps.
-    batch_size
-        Rows of a step.
-    random_state
-        Seed: the same seed gives the same fit.
+@declare()
+class INVASEClassifier(Classifier, INVASE):
+    """Classifier that selects features for each row. Unlike in LSPIN, gates are 0 or 1, learned by REINFORCE.
 
     References
     ----------
@@ -138,8 +122,9 @@ class INVASEClassifier(ClassTarget, INVASE):
     """
 
 
-class INVASERegressor(ResponseTarget, INVASE):
-    """Regressor whose features are drawn row by row; unlike LSPIN's gates they are 0 or 1, learned by REINFORCE.
+@declare()
+class INVASERegressor(Regressor, INVASE):
+    """Regressor that selects features for each row. Unlike in LSPIN, gates are 0 or 1, learned by REINFORCE.
 
-    See :class:`INVASEClassifier` for the parameters and the reference.
+    See :class:`INVASEClassifier` for the reference.
     """

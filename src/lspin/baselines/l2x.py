@@ -10,13 +10,16 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from lspin.baselines.net import Nothing, Plain
-from lspin.baselines.rival import COUNT, POSITIVE, Rival
-from lspin.losses import complete_scores, squared_error
-from lspin.model import Batch, shut_missing, spread_gates
-from lspin.networks import Layers, apply_layers, init_layers
-from lspin.noise import Array, uniform
-from lspin.preparation import Examples
-from lspin.targets import ClassTarget, ResponseTarget
+from lspin.baselines.rival import LEARNING_RATE, MAX_EPOCHS, Descent, TrainedRival, Tuning
+from lspin.core.arrays import Array
+from lspin.core.losses import RowLoss
+from lspin.core.model import shut_missing
+from lspin.core.networks import Layers, apply_layers, init_layers
+from lspin.core.noise import uniform
+from lspin.core.rows import Batch, spread_gates
+from lspin.fitting.preparation import Examples
+from lspin.targets import Classifier, Regressor
+from lspin.targets.settings import COUNT, LAYERS, POSITIVE, Setting, declare, first
 
 NEVER = -1e9  # the score of a value that is missing
 
@@ -35,36 +38,45 @@ class Strengths(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Explaining:
-    """What fixes the program."""
+class Explaining(Descent):
+    """An explainer that draws features, and a predictor that comes near a model from these."""
 
-    loss: str
-    owners: tuple[int, ...] | None
+    loss: RowLoss
     n_features: int  # that are drawn
 
     def objective(
-        self, weights: Weights, batch: Batch, key: Array, progress: Array, strengths: Strengths
-    ) -> Array:
+        self, weights: Weights, batch: Batch, key: Array, progress: Array, tuning: Tuning
+    ) -> tuple[Array, Array]:
         """How far the predictor behind drawn features is from the model, whose outputs are the target."""
-        from jax.lax import stop_gradient, top_k
-
-        scores = apply_layers(weights.explainer, batch.values, "tanh")
-        if batch.shut is not None:
-            scores = scores + NEVER * batch.shut
-        drawn = draw_features(key, scores, self.n_features, strengths.temperature)
-        highest = stop_gradient(scores >= top_k(scores, self.n_features)[0][:, -1:]).astype(drawn.dtype)
+        scores = self.rate(weights, batch)
+        drawn = draw_features(key, scores, self.n_features, tuning.strengths.temperature)
         # Draws repeat themselves, so the predictor would hardly ever meet as many features as it will be shown.
-        distance = self.compare(weights.prediction, drawn, batch) + self.compare(
-            weights.prediction, highest, batch
+        distance = self.compare(weights, drawn, batch, tuning) + self.compare(
+            weights, self.mark(scores), batch, tuning
         )
+        loss = (distance * batch.shares).sum()
+        return loss, loss.__array_namespace__().full_like(loss, self.n_features)
+
+    def judge(self, weights: Weights, batch: Batch, tuning: Tuning) -> Array:
+        """The distance from the model with the features of highest score."""
+        distance = self.compare(weights, self.mark(self.rate(weights, batch)), batch, tuning)
         return (distance * batch.shares).sum()
 
-    def compare(self, weights: Layers, gates: Array, batch: Batch) -> Array:
-        """Distance of each row's outputs behind gates from the model's."""
-        seen = spread_gates(
-            shut_missing(gates, batch.shut), None if self.owners is None else np.array(self.owners)
-        )
-        return DISTANCES[self.loss](apply_layers(weights, seen * batch.values, "silu"), batch.target)
+    def rate(self, weights: Weights, batch: Batch) -> Array:
+        """The score of each feature."""
+        scores = apply_layers(weights.explainer, batch.inputs, "tanh")
+        return scores if batch.shut is None else scores + NEVER * batch.shut
+
+    def mark(self, scores: Array) -> Array:
+        """1 for the features of highest score, to which no gradient flows."""
+        from jax.lax import stop_gradient, top_k
+
+        return stop_gradient(scores >= top_k(scores, self.n_features)[0][:, -1:]).astype(scores.dtype)
+
+    def compare(self, weights: Weights, gates: Array, batch: Batch, tuning: Tuning) -> Array:
+        """Distance of each row's outputs behind gates from the model's, which are the target."""
+        seen = spread_gates(shut_missing(gates, batch.shut), tuning.owners)
+        return self.loss.against_model(apply_layers(weights.prediction, seen * batch.inputs, "silu"), batch.target)
 
 
 def draw_features(key: Array, scores: Array, count: int, temperature: Array) -> Array:
@@ -78,64 +90,40 @@ def draw_features(key: Array, scores: Array, count: int, temperature: Array) -> 
     return softmax((scores + gumbel) / temperature, axis=-1).max(axis=0)
 
 
-def soft_cross_entropy(outputs: Array, model: Array) -> Array:
-    """Cross-entropy of each row's classes with the probabilities that the scores of a model give them."""
-    from jax.nn import log_softmax, softmax
-
-    return -(softmax(complete_scores(model)) * log_softmax(complete_scores(outputs))).sum(axis=1)
-
-
-DISTANCES = {
-    "cross_entropy": soft_cross_entropy,
-    "squared_error": lambda outputs, model: squared_error(outputs, model[:, 0]),
-}
-
-
-class L2X(Rival):
+@declare()
+class L2X(TrainedRival):
     """A model of all features, an explainer, and a predictor behind it."""
 
-    _parameter_constraints: ClassVar[dict] = {
-        **Rival._parameter_constraints,
-        "n_features": [COUNT],
-        "temperature": [POSITIVE],
-    }
-    _n_steps = 1500
+    hidden_layer_sizes: tuple[int, ...] = first(
+        Setting(
+            LAYERS, "Widths of the hidden layers of the model of all features and of the one that explains it."
+        ),
+        default=(200, 200),
+    )
+    gate_hidden_layer_sizes: tuple[int, ...] = Setting(LAYERS, "Widths of the explainer's hidden layers.")(
+        (100, 100)
+    )
+    n_features: int = Setting([COUNT], "Features of each row.")(4)
+    temperature: float = Setting([POSITIVE], "How far the relaxed draws of features are from 0 and 1.")(0.1)
+    learning_rate: float = LEARNING_RATE(0.002)
+    max_epochs: int | None = MAX_EPOCHS._replace(
+        help="Passes over the rows, of the model and of its explanation each; by default about 1,500 steps."
+    )(None)
 
-    def __init__(
-        self,
-        hidden_layer_sizes: tuple[int, ...] = (200, 200),
-        *,
-        gate_hidden_layer_sizes: tuple[int, ...] = (100, 100),
-        n_features: int = 4,
-        temperature: float = 0.1,
-        learning_rate: float = 0.002,
-        weight_decay: float = 0.0,
-        max_epochs: int | None = None,
-        batch_size: int = 128,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.gate_hidden_layer_sizes = gate_hidden_layer_sizes
-        self.n_features = n_features
-        self.temperature = temperature
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.random_state = random_state
+    _n_steps: ClassVar[int] = 1500
 
-    def _learn(self, examples: Examples, rng: np.random.RandomState) -> Weights:
+    def _train(self, examples: Examples, rng: np.random.RandomState) -> Weights:
         draw = np.random.default_rng(rng.randint(2**31 - 1))
         n_inputs, n_features = examples.inputs.shape[1], self.encoding_.n_features
-        predictor = self._sizes("hidden_layer_sizes", n_inputs, self._count_outputs())
+        predictor = self._sizes("hidden_layer_sizes", n_inputs, self.kind_.n_outputs)
         model = init_layers(draw, predictor, scale=1.0)
-        model = self._descend(Plain(self._loss), model, examples, Nothing(), rng)
+        model = self._descend(Plain(self.kind_.loss, n_features), model, examples, Nothing(), rng)
         explained = examples._replace(target=apply_layers(model, examples.inputs, "silu"))
         start = Weights(
             init_layers(draw, self._sizes("gate_hidden_layer_sizes", n_inputs, n_features), scale=1.0),
             init_layers(draw, predictor, scale=1.0),
         )
-        method = Explaining(self._loss, self._owners, int(self.n_features))
+        method = Explaining(self._row_loss, int(self.n_features))
         return self._descend(method, start, explained, Strengths(float(self.temperature)), rng)
 
     def _open(self, inputs: np.ndarray) -> np.ndarray:
@@ -152,34 +140,14 @@ def mark_highest(scores: np.ndarray, count: int) -> np.ndarray:
     return marked
 
 
-class L2XClassifier(ClassTarget, L2X):
-    """Classifier that explains another one by a fixed number of features; LSPIN's number differs row by row.
-
-    Parameters
-    ----------
-    hidden_layer_sizes
-        Widths of the hidden layers of the model, which sees all features, and of the predictor that explains it.
-    gate_hidden_layer_sizes
-        Widths of the explainer's hidden layers.
-    n_features
-        Features of each row.
-    temperature
-        How far the relaxed draws of features are from 0 and 1.
-    learning_rate
-        Of Adam, at the start of a cosine.
-    weight_decay
-        Part of each weight that decays in a step of learning rate 1.
-    max_epochs
-        Passes over the rows, both of the model and of its explanation; by default about 1,500 steps.
-    batch_size
-        Rows of a step.
-    random_state
-        Seed: the same seed gives the same fit.
+@declare()
+class L2XClassifier(Classifier, L2X):
+    """Classifier that explains another one by a fixed number of features per row. In LSPIN the number varies.
 
     Notes
     -----
-    Departs from its paper in one thing: the predictor also learns from the features of highest score, which is
-    what it is shown when it predicts. On the set Syn1 that finds 66 % of the features instead of 41.
+    One difference from the paper: the predictor is also trained on the features with the highest scores, because
+    it predicts from these. On Syn1 this finds 66 % of the features instead of 41 %.
 
     References
     ----------
@@ -189,8 +157,9 @@ class L2XClassifier(ClassTarget, L2X):
     """
 
 
-class L2XRegressor(ResponseTarget, L2X):
-    """Regressor that explains another one by a fixed number of features; LSPIN's number differs row by row.
+@declare()
+class L2XRegressor(Regressor, L2X):
+    """Regressor that explains another one by a fixed number of features per row. In LSPIN the number varies.
 
-    See :class:`L2XClassifier` for the parameters and the reference.
+    See :class:`L2XClassifier` for the reference.
     """

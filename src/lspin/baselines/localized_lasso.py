@@ -4,7 +4,7 @@ Yamada, Takeuchi, Iwata, Shawe-Taylor and Kaski, «Localized Lasso for high-dime
 """
 
 import warnings
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,10 +12,11 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial import KDTree
 from sklearn.exceptions import ConvergenceWarning
 
-from lspin.baselines.rival import COUNT, NOT_NEGATIVE, POSITIVE, Rival
-from lspin.preparation import Examples
-from lspin.shell import Given
-from lspin.targets import ResponseTarget
+from lspin.baselines.rival import Rival
+from lspin.fitting.preparation import Examples
+from lspin.targets import Regressor
+from lspin.targets.base import Given
+from lspin.targets.settings import COUNT, NOT_NEGATIVE, POSITIVE, Setting, declare, first
 
 NEGLIGIBLE = 1e-3  # part of a row's largest weight: what is less counts as 0
 RELAXATION = 1.6  # of the splitting: steps a little longer than they need to be
@@ -31,7 +32,7 @@ class Weights(NamedTuple):
     local: np.ndarray  # (n, 1 + n_inputs), intercept and weights of each
 
 
-class Solution(NamedTuple):
+class Minimum(NamedTuple):
     """Where the solver ended."""
 
     local: np.ndarray
@@ -39,33 +40,18 @@ class Solution(NamedTuple):
     converged: bool
 
 
-class LocalizedLassoRegressor(ResponseTarget, Rival):
-    """Regressor with linear weights of each row; unlike LSPIN it has no network, and new rows ask neighbours.
-
-    Parameters
-    ----------
-    network
-        Price of the distance between the weights of two linked rows.
-    exclusive
-        Price of the squared sum of a row's absolute weights, which leaves few of them.
-    n_neighbors
-        Each row is linked with so many nearest rows; new rows take their weights from so many.
-    graph
-        Links of the rows instead, shape ``(n_samples, n_samples)``, dense or sparse, not negative. New rows have
-        no links in it, and ask their nearest neighbours all the same.
-    max_iter
-        Most iterations of the solver.
-    tol
-        What the residuals may be, as a part of the weights and of the forces on them.
+@declare()
+class LocalizedLassoRegressor(Regressor, Rival):
+    """Regressor with a linear model for each row. Unlike LSPIN, it has no network; new rows use their neighbours.
 
     Notes
     -----
     Standardised rows ``x_i`` of weight ``a_i`` and a standardised response have intercepts ``b_i`` and weights
     ``w_i`` that minimise the convex ``sum_i a_i [(y_i - b_i - w_i x_i)^2 + exclusive |w_i|_1^2] + network sum_ij
     r_ij |(b_i, w_i) - (b_j, w_j)|_2``. The paper has no intercepts. Its reweighted least squares never reach an
-    exact 0; here the same minimum is found by alternating directions, which do. A new row has the point of the
-    least sum of distances to its neighbours' weights (Weber's problem), and a row of the training table its own.
-    A weight below a thousandth of the row's largest is taken as 0, and its gate is shut.
+    exact 0; here the same minimum is found by alternating directions, which does. A new row gets the weights with
+    the smallest sum of distances to its neighbours' weights (Weber's problem). A row of the training table keeps
+    its own. Weights below a thousandth of the row's largest are set to 0, and their gates are shut.
 
     References
     ----------
@@ -74,33 +60,25 @@ class LocalizedLassoRegressor(ResponseTarget, Rival):
 
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        "network": [NOT_NEGATIVE],
-        "exclusive": [NOT_NEGATIVE],
-        "n_neighbors": [COUNT],
-        "graph": ["array-like", "sparse matrix", None],
-        "max_iter": [COUNT],
-        "tol": [POSITIVE],
-    }
-
-    def __init__(
-        self,
-        network: float = 0.1,
-        exclusive: float = 0.001,
-        *,
-        n_neighbors: int = 3,
-        graph: Any = None,
-        max_iter: int = 5000,
-        tol: float = 1e-4,
-    ) -> None:
-        self.network = network
-        self.exclusive = exclusive
-        self.n_neighbors = n_neighbors
-        self.graph = graph
-        self.max_iter = max_iter
-        self.tol = tol
-
-    random_state = None  # nothing is drawn
+    network: float = first(
+        Setting([NOT_NEGATIVE], "Price of the distance between the weights of two linked rows."), default=0.1
+    )
+    exclusive: float = first(
+        Setting([NOT_NEGATIVE], "Price of the squared sum of a row's absolute weights, which leaves few of them."),
+        default=0.001,
+    )
+    n_neighbors: int = Setting(
+        [COUNT], "Nearest rows that each row is linked with, and that new rows take their weights from."
+    )(3)
+    graph: Any = Setting(
+        ["array-like", "sparse matrix", None],
+        "Links between the training rows instead of nearest rows: shape (n_samples, n_samples), dense or sparse, "
+        "not negative. New rows still take their weights from their nearest neighbours.",
+    )(None)
+    max_iter: int = Setting([COUNT], "Most iterations of the solver.")(5000)
+    tol: float = Setting([POSITIVE], "Largest residuals, as a part of the weights and of the forces on them.")(
+        1e-4
+    )
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Given:
         given = super()._take(X, y, sample_weight)
@@ -115,7 +93,7 @@ class LocalizedLassoRegressor(ResponseTarget, Rival):
             self._links = graph[places][:, places]
         return given
 
-    def _learn(self, examples: Examples, rng: np.random.RandomState) -> Weights:
+    def _learn(self, examples: Examples) -> Weights:
         inputs = np.column_stack([np.ones(len(examples.target)), examples.inputs])
         links = link_neighbors(examples.inputs, self.n_neighbors) if self._links is None else self._links
         terms = Terms(inputs, examples.target, examples.weight, links, self.network, self.exclusive)
@@ -172,7 +150,7 @@ class Terms(NamedTuple):
     exclusive: float
 
 
-def minimise(terms: Terms, *, max_iter: int, tol: float) -> Solution:
+def minimise(terms: Terms, *, max_iter: int, tol: float) -> Minimum:
     """Weights of all rows, by the alternating direction method of multipliers.
 
     The differences of linked rows and a copy of the weights are split off, so that each penalty has a step in
@@ -204,14 +182,14 @@ def minimise(terms: Terms, *, max_iter: int, tol: float) -> Solution:
         primal = relative(joined - parts, parts, np.sqrt(parts.size))
         dual = relative(split.T @ (parts - previous), split.T @ duals, first_force / step)
         if max(primal, dual) <= tol:
-            return Solution(copies, iteration, True)
+            return Minimum(copies, iteration, True)
         look = 2 * look if iteration > look else look  # ever fewer: steps that go on changing need not converge
         ratio = np.sqrt(max(primal, TINY) / max(dual, TINY))
         if iteration == look and not 1 / IMBALANCE < ratio < IMBALANCE:
             ratio = np.clip(ratio, 0.1, 10.0)
             step, duals = step * ratio, duals / ratio
             factor = cho_factor(coupling + step / 2 * np.eye(n_rows))
-    return Solution(copies, max_iter, False)
+    return Minimum(copies, max_iter, False)
 
 
 def split_links(links: sp.csr_array, network: float) -> tuple[sp.csr_array, np.ndarray]:

@@ -5,20 +5,23 @@ selection for tabular biomedical data», ICML 2024.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from lspin.baselines.rival import COUNT, NOT_NEGATIVE, POSITIVE, Rival
-from lspin.gates import sample_gates, settle_gates
-from lspin.inference import row_blocks
-from lspin.model import Batch, shut_missing, spread_gates
-from lspin.networks import Layers, apply_layers, init_layers, tanh
-from lspin.noise import Array, normal
-from lspin.penalties import sparsity_penalty, squared_distances
-from lspin.preparation import Examples
-from lspin.targets import ClassTarget
+from lspin.baselines.rival import BATCH_SIZE, WEIGHT_DECAY, Descent, TrainedRival, Tuning
+from lspin.core.arrays import Array
+from lspin.core.gates import sample_gates, settle_gates
+from lspin.core.model import shut_missing
+from lspin.core.networks import Layers, apply_layers, init_layers, tanh
+from lspin.core.noise import normal
+from lspin.core.penalties import sparsity_penalty, squared_distances
+from lspin.core.rows import Batch, spread_gates
+from lspin.fitting.prediction import row_blocks
+from lspin.fitting.preparation import Examples
+from lspin.targets import Classifier
+from lspin.targets.settings import COUNT, LAYERS, NOT_NEGATIVE, POSITIVE, Setting, declare, first
 
 PSEUDOCOUNT = 0.5  # votes that every class has from the start, so that no probability is 0
 
@@ -42,25 +45,36 @@ class Strengths(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Prototypes:
-    """What fixes the program."""
+class Prototypes(Descent):
+    """Gates behind which the nearest rows of a batch should be of one class."""
 
     n_neighbors: int
-    owners: tuple[int, ...] | None
 
-    def objective(self, gating: Layers, batch: Batch, key: Array, progress: Array, strengths: Strengths) -> Array:
+    def objective(
+        self, gating: Layers, batch: Batch, key: Array, progress: Array, tuning: Tuning
+    ) -> tuple[Array, Array]:
         """How many of a row's nearest rows in the batch are of another class, and what gates cost."""
-        means = gate_means(gating, batch.values)
-        noise = normal(key, means.shape)
-        gates = shut_missing(sample_gates(means, noise, strengths.noise_scale), batch.shut)
-        gated = spread_gates(gates, None if self.owners is None else np.array(self.owners)) * batch.values
+        strengths: Strengths = tuning.strengths
+        means = gate_means(gating, batch.inputs)
+        gates = sample_gates(means, normal(key, means.shape), strengths.noise_scale)
+        loss = self.lose(gates, batch, tuning)
+        loss += strengths.sparsity * sparsity_penalty(means, strengths.noise_scale, batch.shares[:, None])
+        loss += strengths.global_sparsity * abs(gating[0].weights).sum()
+        is_open = shut_missing((means > -0.5).astype(means.dtype), batch.shut)
+        return loss, (is_open.sum(axis=1) * batch.shares).sum()
+
+    def judge(self, gating: Layers, batch: Batch, tuning: Tuning) -> Array:
+        """The share of other classes among the nearest rows of the batch, behind gates without noise."""
+        return self.lose(settle_gates(gate_means(gating, batch.inputs)), batch, tuning)
+
+    def lose(self, gates: Array, batch: Batch, tuning: Tuning) -> Array:
+        """How many of a row's nearest rows in the batch are of another class."""
+        gated = spread_gates(shut_missing(gates, batch.shut), tuning.owners) * batch.inputs
         # A row is no prototype of its own.
         counts = (batch.shares * batch.n_rows)[None] * (1 - np.eye(len(gated), dtype=np.float32))
-        near = soft_nearest(squared_distances(gated), counts, self.n_neighbors, strengths.temperature)
+        near = soft_nearest(squared_distances(gated), counts, self.n_neighbors, tuning.strengths.temperature)
         differs = batch.target[:, None] != batch.target
-        loss = ((near * differs).sum(axis=1) * batch.shares).sum()
-        loss += strengths.sparsity * sparsity_penalty(means, strengths.noise_scale, batch.shares[:, None])
-        return loss + strengths.global_sparsity * abs(gating[0].weights).sum()
+        return ((near * differs).sum(axis=1) * batch.shares).sum()
 
 
 def gate_means(gating: Layers, inputs: Array) -> Array:
@@ -116,40 +130,17 @@ def count_votes(distances: np.ndarray, counts: np.ndarray, codes: np.ndarray, n_
     return np.stack([(votes * (codes[order] == code)).sum(axis=1) for code in range(codes.max() + 1)], axis=1)
 
 
-class ProtoGateClassifier(ClassTarget, Rival):
-    """Classifier by the nearest training rows behind gates.
+@declare()
+class ProtoGateClassifier(Classifier, TrainedRival):
+    """Classifier by a vote of the nearest training rows, after gating.
 
-    Unlike LSPIN it has no prediction network: a row and its neighbours are compared as their gates leave them.
-
-    Parameters
-    ----------
-    gate_hidden_layer_sizes
-        Widths of the hidden layers of the gating network.
-    sparsity
-        Price of an open gate, the paper's local sparsity.
-    global_sparsity
-        Price of the absolute weights of the gating network's first layer, which all rows share.
-    n_neighbors
-        How many training rows vote.
-    temperature
-        Of the relaxed sort in training.
-    noise_scale
-        Standard deviation of the gates' noise.
-    learning_rate
-        Of Adam, at the start of a cosine.
-    weight_decay
-        Part of each weight that decays in a step of learning rate 1.
-    max_epochs
-        Passes over the rows; by default about 2,000 steps.
-    batch_size
-        Rows of a step, which are queries and prototypes alike; time grows with the cube of it.
-    random_state
-        Seed: the same seed gives the same fit.
+    Unlike LSPIN, it has no prediction network: the gated values of a row are compared with those of other rows.
 
     Notes
     -----
-    The loss is the share of other classes among the nearest, by a relaxed sort. A fitted model asks the nearest of
-    all training rows exactly. Every class has half a vote from the start, so that no probability is 0 or 1.
+    The loss is the share of other classes among the nearest rows of the batch, with a relaxed sort. The fitted
+    model uses the exact nearest of all training rows. Every class starts with half a vote, so that no probability
+    is 0 or 1.
 
     References
     ----------
@@ -158,47 +149,27 @@ class ProtoGateClassifier(ClassTarget, Rival):
 
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **Rival._parameter_constraints,
-        "sparsity": [NOT_NEGATIVE],
-        "global_sparsity": [NOT_NEGATIVE],
-        "n_neighbors": [COUNT],
-        "temperature": [POSITIVE],
-        "noise_scale": [POSITIVE],
-    }
+    gate_hidden_layer_sizes: tuple[int, ...] = first(
+        Setting(LAYERS, "Widths of the hidden layers of the gating network."), default=(200,)
+    )
+    sparsity: float = Setting([NOT_NEGATIVE], "Price of an open gate, the paper's local sparsity.")(0.001)
+    global_sparsity: float = Setting(
+        [NOT_NEGATIVE],
+        "Price of the absolute weights of the gating network's first layer, which all rows share.",
+    )(1e-4)
+    n_neighbors: int = Setting([COUNT], "How many training rows vote.")(5)
+    temperature: float = Setting([POSITIVE], "Temperature of the relaxed sort in training.")(4.0)
+    noise_scale: float = Setting([POSITIVE], "Standard deviation of the gates' noise.")(0.5)
+    weight_decay: float = WEIGHT_DECAY(1.0)
+    batch_size: int = BATCH_SIZE._replace(
+        help="Rows of a step, which are queries and prototypes alike; time grows with the cube of it."
+    )(64)
 
-    def __init__(
-        self,
-        gate_hidden_layer_sizes: tuple[int, ...] = (200,),
-        *,
-        sparsity: float = 0.001,
-        global_sparsity: float = 1e-4,
-        n_neighbors: int = 5,
-        temperature: float = 4.0,
-        noise_scale: float = 0.5,
-        learning_rate: float = 0.005,
-        weight_decay: float = 1.0,
-        max_epochs: int | None = None,
-        batch_size: int = 64,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.gate_hidden_layer_sizes = gate_hidden_layer_sizes
-        self.sparsity = sparsity
-        self.global_sparsity = global_sparsity
-        self.n_neighbors = n_neighbors
-        self.temperature = temperature
-        self.noise_scale = noise_scale
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.random_state = random_state
-
-    def _learn(self, examples: Examples, rng: np.random.RandomState) -> Weights:
+    def _train(self, examples: Examples, rng: np.random.RandomState) -> Weights:
         sizes = self._sizes("gate_hidden_layer_sizes", examples.inputs.shape[1], self.encoding_.n_features)
         start = init_layers(np.random.default_rng(rng.randint(2**31 - 1)), sizes, scale=1.0)
         strengths = Strengths(*(float(getattr(self, name)) for name in Strengths._fields))
-        gating = self._descend(Prototypes(int(self.n_neighbors), self._owners), start, examples, strengths, rng)
+        gating = self._descend(Prototypes(int(self.n_neighbors)), start, examples, strengths, rng)
         gates = shut_missing(settle_gates(gate_means(gating, examples.inputs)), examples.shut)
         prototypes = spread_gates(gates, self.encoding_.shared_owners) * examples.inputs
         return Weights(gating, prototypes, examples.target.astype(int), examples.weight)
@@ -208,9 +179,9 @@ class ProtoGateClassifier(ClassTarget, Rival):
 
     def _score(self, inputs: np.ndarray, gates: np.ndarray) -> np.ndarray:
         known = self.weights_
-        votes = np.empty((len(inputs), len(self.classes_)))
+        votes = np.empty((len(inputs), len(self.kind_.labels)))
         for block in row_blocks(len(inputs), len(known.codes)):
             distances = cdist(gates[block] * inputs[block], known.prototypes, "sqeuclidean")
             votes[block] = count_votes(distances, known.counts, known.codes, self.n_neighbors)
         scores = np.log(votes + PSEUDOCOUNT)
-        return scores if len(self.classes_) > 2 else scores[:, 1:] - scores[:, :1]
+        return scores if len(self.kind_.labels) > 2 else scores[:, 1:] - scores[:, :1]

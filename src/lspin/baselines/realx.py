@@ -11,33 +11,43 @@ import numpy as np
 
 from lspin.baselines.draws import draw_mask, log_likelihood, log_odds, sigmoid
 from lspin.baselines.net import Net, Nothing
-from lspin.baselines.rival import NOT_NEGATIVE, POSITIVE, Rival
-from lspin.losses import LOSSES
-from lspin.model import Batch, shut_missing, spread_gates
-from lspin.networks import Layers, apply_layers, init_layers
-from lspin.noise import Array, split_key, uniform
-from lspin.preparation import Examples
-from lspin.targets import ClassTarget, ResponseTarget
+from lspin.baselines.rival import LEARNING_RATE, MAX_EPOCHS, Descent, TrainedRival, Tuning
+from lspin.core.arrays import Array
+from lspin.core.losses import RowLoss
+from lspin.core.model import shut_missing
+from lspin.core.networks import Layers, apply_layers, init_layers
+from lspin.core.noise import split_key, uniform
+from lspin.core.rows import Batch, spread_gates
+from lspin.fitting.preparation import Examples
+from lspin.targets import Classifier, Regressor
+from lspin.targets.settings import LAYERS, NOT_NEGATIVE, POSITIVE, Setting, declare, first
 
 
 @dataclass(frozen=True)
-class RandomMasks:
-    """What fixes the program of EVAL-X."""
+class RandomMasks(Descent):
+    """EVAL-X: a predictor that learns with features hidden at random."""
 
-    loss: str
-    owners: tuple[int, ...] | None
+    loss: RowLoss
     n_features: int
 
-    def objective(self, weights: Layers, batch: Batch, key: Array, progress: Array, strengths: Nothing) -> Array:
+    def objective(
+        self, weights: Layers, batch: Batch, key: Array, progress: Array, tuning: Tuning
+    ) -> tuple[Array, Array]:
         """The loss with every feature hidden by the toss of a coin."""
         xp = batch.target.__array_namespace__()
         mask = draw_mask(key, xp.full((len(batch.target), self.n_features), 0.5))
-        return (self.lose(weights, mask, batch) * batch.shares).sum()
+        loss = (self.lose(weights, mask, batch, tuning) * batch.shares).sum()
+        return loss, mask.sum(axis=1) @ batch.shares
 
-    def lose(self, weights: Layers, mask: Array, batch: Batch) -> Array:
+    def judge(self, weights: Layers, batch: Batch, tuning: Tuning) -> Array:
+        """The loss with all features."""
+        mask = batch.target.__array_namespace__().ones((len(batch.target), self.n_features))
+        return (self.lose(weights, mask, batch, tuning) * batch.shares).sum()
+
+    def lose(self, weights: Layers, mask: Array, batch: Batch, tuning: Tuning) -> Array:
         """Loss of each row behind a mask."""
-        seen = spread_gates(shut_missing(mask, batch.shut), None if self.owners is None else np.array(self.owners))
-        return LOSSES[self.loss](apply_layers(weights, seen * batch.values, "silu"), batch.target)
+        seen = spread_gates(shut_missing(mask, batch.shut), tuning.owners)
+        return self.loss.by_row(apply_layers(weights, seen * batch.inputs, "silu"), batch.target)
 
 
 class Weights(NamedTuple):
@@ -55,14 +65,14 @@ class Strengths(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rebar:
-    """What fixes the program of REAL-X."""
+class Rebar(Descent):
+    """REAL-X: a selector before EVAL-X."""
 
     evaluator: RandomMasks
 
     def objective(
-        self, weights: Weights, batch: Batch, key: Array, progress: Array, strengths: Strengths
-    ) -> Array:
+        self, weights: Weights, batch: Batch, key: Array, progress: Array, tuning: Tuning
+    ) -> tuple[Array, Array]:
         """A number whose gradient is EVAL-X's in the predictor, and REBAR's in the selector.
 
         Notes
@@ -77,15 +87,22 @@ class Rebar:
         from jax.lax import stop_gradient
 
         random_key, first_key, second_key = split_key(key, 3)
-        odds = apply_layers(weights.selector, batch.values, "tanh")
-        mask, relaxed, again = relax(first_key, second_key, odds, strengths.temperature)
+        odds = apply_layers(weights.selector, batch.inputs, "tanh")
+        mask, relaxed, again = relax(first_key, second_key, odds, tuning.strengths.temperature)
         frozen = tree.map(stop_gradient, weights.prediction)
-        drawn, first, second = (self.evaluator.lose(frozen, m, batch) for m in (mask, relaxed, again))
+        drawn, first, second = (self.evaluator.lose(frozen, m, batch, tuning) for m in (mask, relaxed, again))
         likelihood = shut_missing(log_likelihood(odds, mask), batch.shut).sum(axis=1)
-        price = strengths.sparsity * shut_missing(sigmoid(odds), batch.shut).sum(axis=1)
+        n_drawn = shut_missing(sigmoid(odds), batch.shut).sum(axis=1)
         slope = stop_gradient(drawn - second) * likelihood + first - second
-        selector = ((slope + price) * batch.shares).sum()
-        return selector + self.evaluator.objective(weights.prediction, batch, random_key, progress, Nothing())
+        selector = ((slope + tuning.strengths.sparsity * n_drawn) * batch.shares).sum()
+        evaluator, _ = self.evaluator.objective(weights.prediction, batch, random_key, progress, tuning)
+        return selector + evaluator, (n_drawn * batch.shares).sum()
+
+    def judge(self, weights: Weights, batch: Batch, tuning: Tuning) -> Array:
+        """The loss with the features that are likelier drawn than not."""
+        odds = apply_layers(weights.selector, batch.inputs, "tanh")
+        losses = self.evaluator.lose(weights.prediction, (odds > 0).astype(odds.dtype), batch, tuning)
+        return (losses * batch.shares).sum()
 
 
 def relax(first_key: Array, second_key: Array, odds: Array, temperature: Array) -> tuple[Array, Array, Array]:
@@ -101,58 +118,45 @@ def relax(first_key: Array, second_key: Array, odds: Array, temperature: Array) 
     return mask, relaxed, again
 
 
+@declare()
 class EvalX(Net):
     """A network that has learned with features hidden at random."""
 
-    def _learn(self, examples: Examples, rng: np.random.RandomState) -> Layers:
-        sizes = self._sizes("hidden_layer_sizes", examples.inputs.shape[1], self._count_outputs())
+    def _train(self, examples: Examples, rng: np.random.RandomState) -> Layers:
+        sizes = self._sizes("hidden_layer_sizes", examples.inputs.shape[1], self.kind_.n_outputs)
         start = init_layers(np.random.default_rng(rng.randint(2**31 - 1)), sizes, scale=1.0)
-        method = RandomMasks(self._loss, self._owners, self.encoding_.n_features)
+        method = RandomMasks(self._row_loss, self.encoding_.n_features)
         return self._descend(method, start, examples, Nothing(), rng)
 
 
-class REALX(Rival):
+@declare()
+class REALX(TrainedRival):
     """A selector before EVAL-X."""
 
-    _parameter_constraints: ClassVar[dict] = {
-        **Rival._parameter_constraints,
-        "sparsity": [NOT_NEGATIVE],
-        "temperature": [POSITIVE],
-    }
-    _n_steps = 5000
+    hidden_layer_sizes: tuple[int, ...] = first(
+        Setting(LAYERS, "Widths of the predictor's hidden layers."), default=(200, 200)
+    )
+    gate_hidden_layer_sizes: tuple[int, ...] = Setting(LAYERS, "Widths of the selector's hidden layers.")(
+        (100, 100)
+    )
+    sparsity: float = Setting([NOT_NEGATIVE], "Price of a selected feature, in units of the loss.")(0.01)
+    temperature: float = Setting(
+        [POSITIVE], "How far the relaxed masks, which only lower the variance of the slope, are from 0 and 1."
+    )(0.1)
+    learning_rate: float = LEARNING_RATE(0.003)
+    max_epochs: int | None = MAX_EPOCHS._replace(help="Passes over the rows; by default about 5,000 steps.")(None)
 
-    def __init__(
-        self,
-        hidden_layer_sizes: tuple[int, ...] = (200, 200),
-        *,
-        gate_hidden_layer_sizes: tuple[int, ...] = (100, 100),
-        sparsity: float = 0.01,
-        temperature: float = 0.1,
-        learning_rate: float = 0.003,
-        weight_decay: float = 0.0,
-        max_epochs: int | None = None,
-        batch_size: int = 128,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.gate_hidden_layer_sizes = gate_hidden_layer_sizes
-        self.sparsity = sparsity
-        self.temperature = temperature
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.random_state = random_state
+    _n_steps: ClassVar[int] = 5000
 
-    def _learn(self, examples: Examples, rng: np.random.RandomState) -> Weights:
+    def _train(self, examples: Examples, rng: np.random.RandomState) -> Weights:
         draw = np.random.default_rng(rng.randint(2**31 - 1))
         n_inputs, n_features = examples.inputs.shape[1], self.encoding_.n_features
         start = Weights(
             init_layers(draw, self._sizes("gate_hidden_layer_sizes", n_inputs, n_features), scale=1.0),
-            init_layers(draw, self._sizes("hidden_layer_sizes", n_inputs, self._count_outputs()), scale=1.0),
+            init_layers(draw, self._sizes("hidden_layer_sizes", n_inputs, self.kind_.n_outputs), scale=1.0),
         )
         strengths = Strengths(float(self.sparsity), float(self.temperature))
-        method = Rebar(RandomMasks(self._loss, self._owners, n_features))
+        method = Rebar(RandomMasks(self._row_loss, n_features))
         return self._descend(method, start, examples, strengths, rng)
 
     def _open(self, inputs: np.ndarray) -> np.ndarray:
@@ -162,29 +166,9 @@ class REALX(Rival):
         return apply_layers(self.weights_.prediction, gates * inputs, "silu")
 
 
-class REALXClassifier(ClassTarget, REALX):
-    """Classifier whose selector serves a predictor of random masks; unlike LSPIN's it never learns from the gates.
-
-    Parameters
-    ----------
-    hidden_layer_sizes
-        Widths of the predictor's hidden layers.
-    gate_hidden_layer_sizes
-        Widths of the selector's hidden layers.
-    sparsity
-        Price of a selected feature, in units of the loss.
-    temperature
-        How far the relaxed masks, which only lower the variance of the slope, are from 0 and 1.
-    learning_rate
-        Of Adam, at the start of a cosine.
-    weight_decay
-        Part of each weight that decays in a step of learning rate 1.
-    max_epochs
-        Passes over the rows; by default about 5,000 steps.
-    batch_size
-        Rows of a step.
-    random_state
-        Seed: the same seed gives the same fit.
+@declare()
+class REALXClassifier(Classifier, REALX):
+    """Classifier with a selector. Unlike in LSPIN, the predictor is trained on random masks, never on the gates.
 
     References
     ----------
@@ -194,34 +178,21 @@ class REALXClassifier(ClassTarget, REALX):
     """
 
 
-class REALXRegressor(ResponseTarget, REALX):
-    """Regressor whose selector serves a predictor of random masks; unlike LSPIN's it never learns from the gates.
+@declare()
+class REALXRegressor(Regressor, REALX):
+    """Regressor with a selector. Unlike in LSPIN, the predictor is trained on random masks, never on the gates.
 
-    See :class:`REALXClassifier` for the parameters and the reference.
+    See :class:`REALXClassifier` for the reference.
     """
 
 
-class EvalXClassifier(ClassTarget, EvalX):
-    """Classifier for rows of which any feature may be hidden; unlike LSPIN it selects none, but judges others.
+@declare()
+class EvalXClassifier(Classifier, EvalX):
+    """Classifier for rows with hidden features, to judge the selections of other methods. It selects none.
 
-    Not-a-number hides a value, and ``predict_with_gates(X, mask)`` predicts from the features of a mask. It can be
+    A NaN is a hidden value, and ``predict_with_gates(X, mask)`` predicts from the features of a mask. It can be
     the evaluator of :func:`lspin.audit.audit_leakage`.
 
-    Parameters
-    ----------
-    hidden_layer_sizes
-        Widths of the hidden layers.
-    learning_rate
-        Of Adam, at the start of a cosine.
-    weight_decay
-        Part of each weight that decays in a step of learning rate 1.
-    max_epochs
-        Passes over the rows; by default about 2,000 steps.
-    batch_size
-        Rows of a step.
-    random_state
-        Seed: the same seed gives the same fit.
-
     References
     ----------
     Jethani, Sudarshan, Aphinyanaphongs and Ranganath, «Have we learned to explain? How interpretability methods
@@ -230,8 +201,9 @@ class EvalXClassifier(ClassTarget, EvalX):
     """
 
 
-class EvalXRegressor(ResponseTarget, EvalX):
-    """Regressor for rows of which any feature may be hidden; unlike LSPIN it selects none, but judges others.
+@declare()
+class EvalXRegressor(Regressor, EvalX):
+    """Regressor for rows with hidden features, to judge the selections of other methods. It selects none.
 
-    See :class:`EvalXClassifier` for what it can do, the parameters and the reference.
+    See :class:`EvalXClassifier` for what it can do and the reference.
     """

@@ -4,18 +4,21 @@ Yamada, Lindenbaum, Negahban and Kluger, «Feature selection using stochastic ga
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from lspin.baselines.rival import NOT_NEGATIVE, POSITIVE, Rival
-from lspin.gates import open_probability, sample_gates, settle_gates
-from lspin.losses import average_loss
-from lspin.model import Batch, shut_missing, spread_gates
-from lspin.networks import Layers, apply_layers, init_layers
-from lspin.noise import Array, normal
-from lspin.preparation import Examples
-from lspin.targets import ClassTarget, ResponseTarget
+from lspin.baselines.rival import Descent, TrainedRival, Tuning
+from lspin.core.arrays import Array
+from lspin.core.gates import open_probability, sample_gates, settle_gates
+from lspin.core.losses import Loss
+from lspin.core.model import shut_missing
+from lspin.core.networks import Layers, apply_layers, init_layers
+from lspin.core.noise import normal
+from lspin.core.rows import Batch, spread_gates
+from lspin.fitting.preparation import Examples
+from lspin.targets import Classifier, Regressor
+from lspin.targets.settings import LAYERS, NOT_NEGATIVE, POSITIVE, Setting, declare, first
 
 
 class Weights(NamedTuple):
@@ -33,60 +36,48 @@ class Strengths(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GlobalGates:
-    """What fixes the program."""
+class GlobalGates(Descent):
+    """Gates that all rows share, before a predictor."""
 
-    loss: str
-    owners: tuple[int, ...] | None
+    loss: Loss
 
     def objective(
-        self, weights: Weights, batch: Batch, key: Array, progress: Array, strengths: Strengths
-    ) -> Array:
+        self, weights: Weights, batch: Batch, key: Array, progress: Array, tuning: Tuning
+    ) -> tuple[Array, Array]:
         """The loss under sampled gates, and the price of the gates that are expected to be open."""
+        strengths: Strengths = tuning.strengths
         noise = normal(key, (len(batch.target), len(weights.means)))
-        gates = shut_missing(sample_gates(weights.means, noise, strengths.noise_scale), batch.shut)
-        seen = spread_gates(gates, None if self.owners is None else np.array(self.owners))
-        outputs = apply_layers(weights.prediction, seen * batch.values, "silu")
-        loss = average_loss(self.loss, outputs, batch.target, batch.shares)
-        return loss + strengths.sparsity * open_probability(weights.means, strengths.noise_scale).sum()
+        loss = self.lose(weights, sample_gates(weights.means, noise, strengths.noise_scale), batch, tuning)
+        price = strengths.sparsity * open_probability(weights.means, strengths.noise_scale).sum()
+        return loss + price, (weights.means > -0.5).astype(loss.dtype).sum()
+
+    def judge(self, weights: Weights, batch: Batch, tuning: Tuning) -> Array:
+        """The loss behind gates without noise."""
+        return self.lose(weights, settle_gates(weights.means)[None], batch, tuning)
+
+    def lose(self, weights: Weights, gates: Array, batch: Batch, tuning: Tuning) -> Array:
+        """The loss of a batch behind gates."""
+        seen = spread_gates(shut_missing(gates, batch.shut), tuning.owners)
+        outputs = apply_layers(weights.prediction, seen * batch.inputs, "silu")
+        return self.loss.average(outputs, batch.target, batch.shares)
 
 
-class STG(Rival):
+@declare()
+class STG(TrainedRival):
     """A predictor behind one vector of stochastic gates."""
 
-    _parameter_constraints: ClassVar[dict] = {
-        **Rival._parameter_constraints,
-        "sparsity": [NOT_NEGATIVE],
-        "noise_scale": [POSITIVE],
-    }
+    hidden_layer_sizes: tuple[int, ...] = first(
+        Setting(LAYERS, "Widths of the predictor's hidden layers; `()` is linear STG."), default=(200, 200)
+    )
+    sparsity: float = Setting([NOT_NEGATIVE], "Price of an open gate, in units of the loss.")(0.03)
+    noise_scale: float = Setting([POSITIVE], "Standard deviation of the gates' noise.")(0.5)
 
-    def __init__(
-        self,
-        hidden_layer_sizes: tuple[int, ...] = (200, 200),
-        *,
-        sparsity: float = 0.03,
-        noise_scale: float = 0.5,
-        learning_rate: float = 0.005,
-        weight_decay: float = 0.0,
-        max_epochs: int | None = None,
-        batch_size: int = 128,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.sparsity = sparsity
-        self.noise_scale = noise_scale
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.random_state = random_state
-
-    def _learn(self, examples: Examples, rng: np.random.RandomState) -> Weights:
-        sizes = self._sizes("hidden_layer_sizes", examples.inputs.shape[1], self._count_outputs())
+    def _train(self, examples: Examples, rng: np.random.RandomState) -> Weights:
+        sizes = self._sizes("hidden_layer_sizes", examples.inputs.shape[1], self.kind_.n_outputs)
         layers = init_layers(np.random.default_rng(rng.randint(2**31 - 1)), sizes, scale=1.0)
         start = Weights(np.zeros(self.encoding_.n_features, np.float32), layers)
         strengths = Strengths(float(self.sparsity), float(self.noise_scale))
-        return self._descend(GlobalGates(self._loss, self._owners), start, examples, strengths, rng)
+        return self._descend(GlobalGates(self.kind_.loss), start, examples, strengths, rng)
 
     def _open(self, inputs: np.ndarray) -> np.ndarray:
         gates = settle_gates(self.weights_.means)
@@ -96,27 +87,9 @@ class STG(Rival):
         return apply_layers(self.weights_.prediction, gates * inputs, "silu")
 
 
-class STGClassifier(ClassTarget, STG):
-    """Classifier behind stochastic gates; unlike LSPIN's they are the same for all rows.
-
-    Parameters
-    ----------
-    hidden_layer_sizes
-        Widths of the predictor's hidden layers; ``()`` is linear STG.
-    sparsity
-        Price of an open gate, in units of the loss.
-    noise_scale
-        Standard deviation of the gates' noise.
-    learning_rate
-        Of Adam, at the start of a cosine.
-    weight_decay
-        Part of each weight that decays in a step of learning rate 1.
-    max_epochs
-        Passes over the rows; by default about 2,000 steps.
-    batch_size
-        Rows of a step.
-    random_state
-        Seed: the same seed gives the same fit.
+@declare()
+class STGClassifier(Classifier, STG):
+    """Classifier with stochastic gates. Unlike in LSPIN, all rows have the same gates.
 
     References
     ----------
@@ -125,8 +98,9 @@ class STGClassifier(ClassTarget, STG):
     """
 
 
-class STGRegressor(ResponseTarget, STG):
-    """Regressor behind stochastic gates; unlike LSPIN's they are the same for all rows.
+@declare()
+class STGRegressor(Regressor, STG):
+    """Regressor with stochastic gates. Unlike in LSPIN, all rows have the same gates.
 
-    See :class:`STGClassifier` for the parameters and the reference.
+    See :class:`STGClassifier` for the reference.
     """

@@ -1,4 +1,4 @@
-"""Public tables, mostly biomedical, from a folder of yours, from the cache, or from where they were published."""
+"""Public tables, mostly biomedical, from your own folder, from the cache, or from the publisher."""
 
 import os
 import tempfile
@@ -13,6 +13,7 @@ import platformdirs
 from scipy import sparse
 
 from lspin.datasets.originals import CATALOGUE, Arrays, Entry, Original, hash_file, need
+from lspin.storage import written_whole
 
 TABLES = tuple(CATALOGUE)
 
@@ -34,11 +35,11 @@ class Table:
 
 
 def load_table(name: str, *, download: bool = True) -> Table:
-    """A public table.
+    """Load a public table from a local folder, or download it.
 
-    Looked for, as ``<name>.npz``, in the folder that the environment variable ``LSPIN_DATA`` names and in the
-    user's cache folder. Where it is in neither, its original is downloaded, checked by its SHA-256, and kept in
-    the cache in that form. An original that someone put into one of the two folders is taken from there.
+    The file ``<name>.npz`` is read from the folder in the environment variable ``LSPIN_DATA`` or from the user's
+    cache folder. If neither has it, the original is downloaded, checked by its SHA-256, converted and stored in
+    the cache. An original that is already in one of the two folders is not downloaded.
 
     Parameters
     ----------
@@ -52,8 +53,8 @@ def load_table(name: str, *, download: bool = True) -> Table:
 
     Notes
     -----
-    Downloads need packages that come with ``pip install 'lspin[data]'``. Whole numbers are returned in single
-    precision, since arithmetic on the small integers they are stored in would overflow.
+    Downloads need ``pip install 'lspin[data]'``. Tables that are stored as small integers are returned in single
+    precision, because arithmetic on small integers overflows.
     """
     if name not in CATALOGUE:
         raise ValueError(f"there is no table {name!r}; there are {', '.join(CATALOGUE)}")
@@ -112,15 +113,9 @@ def _say_what_to_do(name: str, originals: Sequence[Original], folders: list[Path
 
 
 def _write(path: Path, arrays: Arrays) -> None:
-    """Write the file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, unfinished = tempfile.mkstemp(suffix=".part", prefix=f"{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            np.savez_compressed(file, **cast(dict[str, Any], arrays))
-        os.replace(unfinished, path)
-    finally:
-        Path(unfinished).unlink(missing_ok=True)
+    with written_whole(path) as unfinished, open(unfinished, "wb") as file:
+        np.savez_compressed(file, **cast(dict[str, Any], arrays))
 
 
 def _read(path: Path) -> Arrays:

@@ -29,68 +29,68 @@ class Dataset(NamedTuple):
 
 
 def load_synthetic(name: str, seed: int, n_train: int | None = None, n_features: int | None = None) -> Dataset:
-    """One draw of a synthetic table.
+    """Draw a synthetic table.
 
     Parameters
     ----------
     name
-        ``"E1"`` to ``"E5"``, ``"overlap"`` (E1 with a feature in both groups), ``"linear"`` (two groups with
-        their own linear response), ``"unequal"`` (one coefficient of which differs between the groups),
-        ``"markers"`` (simulated counts of two cell types with a marker gene each), or ``"Syn1"`` to ``"Syn6"``
-        (those that INVASE was published with: classes that are drawn, not certain).
+        ``"E1"`` to ``"E5"`` (the paper's); ``"overlap"`` (E1 with a feature that both groups use); ``"linear"``
+        (two groups, each with its own linear response); ``"unequal"`` (two groups that differ in one coefficient);
+        ``"markers"`` (simulated counts of two cell types with one marker gene each); ``"Syn1"`` to ``"Syn6"``
+        (from the INVASE paper; the classes are random given the features).
     seed
-        Of the draw and of the split.
+        Seed of the table and of the split.
     n_train
-        Take so many training samples: the first of those the paper has, or all of them and newly drawn ones
-        (E1, E2, E3 and overlap only). The other parts stay as they are.
+        Number of training samples, by default the paper's. If it is larger, new samples are added (only for E1,
+        E2, E3 and overlap). Validation and test samples stay the same.
     n_features
-        Add standard normal features that do not matter until there are so many, as the paper's time benchmark does
-        with E2 (E1, E2, E3 and overlap only). The other features stay as they are.
+        Number of features: standard normal noise features are added, as in the paper's time benchmark (only for
+        E1, E2, E3 and overlap). The other features stay the same.
 
     Notes
     -----
     In ``"Syn3"``, ``"Syn5"`` and ``"Syn6"`` the third expression is that of E2, as in INVASE's public code, which
     differs from the formula in its paper (``-10 sin(2 x7) + 2 |x8| + x9 + exp(-x10)``). Validation rows are ours.
 
-    ``"markers"`` is a simulation and should be called one wherever it is shown. Its 500 microglia and 500
-    oligodendrocyte precursors have raw counts, negative binomial, with means and dispersions fitted to CD74 and
-    PDGFRA in human nuclei; 100 noise genes have the same mean in both classes. ``relevant`` is the marker of the
-    cell's own class. In the real cells the precursors hold more than twice as many molecules, by which any gene
-    tells the classes apart; here both share one law of the library size, or else the noise would not be noise.
+    ``"markers"`` is a simulation; call it one wherever you show it. It has raw counts of 500 microglia and 500
+    oligodendrocyte precursors. The counts are negative binomial, with means and dispersions fitted to CD74 and
+    PDGFRA in human nuclei; 100 noise genes have the same mean in both classes. ``relevant`` marks the marker gene
+    of the cell's own class. Real precursors have more than twice as many molecules, so every gene separates the
+    classes; here both classes have the same distribution of the library size, so that noise genes are noise.
     """
     if name not in SETS:
         raise ValueError(f"there is no synthetic table {name!r}; there are {', '.join(SETS)}")
-    recipe = SETS[name]
-    _check_sizes(name, recipe, n_train, n_features)
+    design = SETS[name]
+    _check_sizes(name, design, n_train, n_features)
     rng = np.random.RandomState(seed)
-    samples = recipe.draw(rng, recipe.n_samples)
-    order = rng.permutation(recipe.n_samples)
-    rows = np.split(order, [recipe.n_test, recipe.n_test + recipe.n_valid])
+    samples = design.draw(rng, design.n_samples)
+    order = rng.permutation(design.n_samples)
+    rows = np.split(order, [design.n_test, design.n_test + design.n_valid])
     test, valid, train = (_take(samples, chosen) for chosen in rows)
     # Streams of their own, so that more samples or features change nothing else.
     more_samples, more_features = (np.random.RandomState([seed, stream]) for stream in (1, 2))
     if n_train is not None:
         if n_train > len(train.y):
-            train = _join(train, recipe.draw(more_samples, n_train - len(train.y)))
+            train = _join(train, design.draw(more_samples, n_train - len(train.y)))
         train = _take(train, np.arange(n_train))
     if n_features is not None:
         test, valid, train = (_widen(part, n_features, more_features) for part in (test, valid, train))
     return Dataset(train, valid, test)
 
 
-def _check_sizes(name: str, recipe: "Recipe", n_train: int | None, n_features: int | None) -> None:
-    if n_train is not None and (n_train < 1 or (n_train > recipe.n_train and not recipe.extensible)):
-        possible = "at least 1" if recipe.extensible else f"1 to {recipe.n_train}"
+def _check_sizes(name: str, design: "Design", n_train: int | None, n_features: int | None) -> None:
+    if n_train is not None and (n_train < 1 or (n_train > design.n_train and not design.extensible)):
+        possible = "at least 1" if design.extensible else f"1 to {design.n_train}"
         raise ValueError(f"n_train = {n_train}, but {name} can have {possible} training samples")
-    if n_features is None or n_features == recipe.n_features:
+    if n_features is None or n_features == design.n_features:
         return
-    if not recipe.extensible:
+    if not design.extensible:
         raise ValueError(
-            f"n_features = {n_features}, but {name} always has {recipe.n_features} features; "
+            f"n_features = {n_features}, but {name} always has {design.n_features} features; "
             f"only {', '.join(other for other in SETS if SETS[other].extensible)} can be widened"
         )
-    if n_features < recipe.n_features:
-        raise ValueError(f"n_features = {n_features}, but {name} has at least {recipe.n_features} features")
+    if n_features < design.n_features:
+        raise ValueError(f"n_features = {n_features}, but {name} has at least {design.n_features} features")
 
 
 def _take(part: Part, rows: np.ndarray) -> Part:
@@ -211,7 +211,7 @@ def _draw_markers(rng: np.random.RandomState, n_samples: int, n_noise: int = 100
     return Part(rng.poisson(means).astype(float), y, relevant, y, np.array(names))
 
 
-class Recipe(NamedTuple):
+class Design(NamedTuple):
     """How to draw a set, its size and its split."""
 
     draw: Callable[[np.random.RandomState, int], Part]
@@ -236,19 +236,19 @@ def _published(first: str, second: str | None = None) -> Callable[[np.random.Ran
 
 
 SETS = {
-    "E1": Recipe(_nonlinear("product", "squares"), 11, 1710, 90, 200, extensible=True),
-    "E2": Recipe(_nonlinear("product", "mixture"), 11, 1710, 90, 200, extensible=True),
-    "E3": Recipe(_nonlinear("squares", "mixture"), 11, 1710, 90, 200, extensible=True),
-    "E4": Recipe(_draw_e4, 50, 855, 95, 50),
-    "E5": Recipe(_draw_e5, 21, 1500, 300, 300),
-    "overlap": Recipe(_nonlinear("shared product", "squares"), 11, 5400, 300, 300, extensible=True),
-    "linear": Recipe(lambda rng, n_samples: _draw_linear(rng, n_samples, -0.5), 5, 480, 60, 60),
-    "unequal": Recipe(lambda rng, n_samples: _draw_linear(rng, n_samples, 0.5), 5, 480, 60, 60),
-    "markers": Recipe(_draw_markers, 102, 800, 100, 100),
-    "Syn1": Recipe(_published("product"), 11, 10_000, 1000, 10_000),
-    "Syn2": Recipe(_published("squares"), 11, 10_000, 1000, 10_000),
-    "Syn3": Recipe(_published("mixture"), 11, 10_000, 1000, 10_000),
-    "Syn4": Recipe(_published("product", "squares"), 11, 10_000, 1000, 10_000),
-    "Syn5": Recipe(_published("product", "mixture"), 11, 10_000, 1000, 10_000),
-    "Syn6": Recipe(_published("squares", "mixture"), 11, 10_000, 1000, 10_000),
+    "E1": Design(_nonlinear("product", "squares"), 11, 1710, 90, 200, extensible=True),
+    "E2": Design(_nonlinear("product", "mixture"), 11, 1710, 90, 200, extensible=True),
+    "E3": Design(_nonlinear("squares", "mixture"), 11, 1710, 90, 200, extensible=True),
+    "E4": Design(_draw_e4, 50, 855, 95, 50),
+    "E5": Design(_draw_e5, 21, 1500, 300, 300),
+    "overlap": Design(_nonlinear("shared product", "squares"), 11, 5400, 300, 300, extensible=True),
+    "linear": Design(lambda rng, n_samples: _draw_linear(rng, n_samples, -0.5), 5, 480, 60, 60),
+    "unequal": Design(lambda rng, n_samples: _draw_linear(rng, n_samples, 0.5), 5, 480, 60, 60),
+    "markers": Design(_draw_markers, 102, 800, 100, 100),
+    "Syn1": Design(_published("product"), 11, 10_000, 1000, 10_000),
+    "Syn2": Design(_published("squares"), 11, 10_000, 1000, 10_000),
+    "Syn3": Design(_published("mixture"), 11, 10_000, 1000, 10_000),
+    "Syn4": Design(_published("product", "squares"), 11, 10_000, 1000, 10_000),
+    "Syn5": Design(_published("product", "mixture"), 11, 10_000, 1000, 10_000),
+    "Syn6": Design(_published("squares", "mixture"), 11, 10_000, 1000, 10_000),
 }

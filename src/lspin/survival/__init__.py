@@ -1,7 +1,7 @@
-"""Times to events, some of them censored: reading them, estimating curves, and judging risks and curves.
+"""Survival data with censoring: reading times and events, estimating curves, scoring risks and curves.
 
-A ``y`` is whatever :func:`read_survival` takes. A risk (higher is worse, its scale does not matter), a log-hazard
-and a probability to survive are different things, so each is given by its name and none is ever guessed.
+``y`` is anything that :func:`read_survival` accepts. A risk (higher is worse; its scale does not matter), a
+log-hazard and a survival probability are different things. Each is passed by its name, and none is guessed.
 """
 
 from lspin.survival.curves import (

@@ -1,4 +1,4 @@
-"""Curves over time: what a step function is, Kaplan-Meier, Breslow's baseline, and what follows for a sample."""
+"""Curves over time: step functions, Kaplan-Meier, Breslow's baseline hazard, and the survival of a sample."""
 
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -9,19 +9,20 @@ from lspin.survival.targets import Survival, read_numbers, read_survival, read_w
 
 
 class StepFunction:
-    """A curve that jumps at some times, and holds there the value after the jump.
+    """A step function of time; at a step it has the value after the step.
 
     Parameters
     ----------
     x, y
-        Rising times, and the values from each of them on.
+        Increasing times, and the value from each time on.
     before
-        The value from time 0 until the first of the times.
+        The value from time 0 to the first time.
 
     Notes
     -----
-    As scikit-survival's, it is known from 0 to the last time, and asking beyond is an error: what comes after
-    the end of follow-up is not in the data. Before the first time scikit-survival has the value of the first.
+    The function is defined from 0 to the last time, as in scikit-survival. Times after it are an error, because
+    the data say nothing about them. Before the first time, scikit-survival returns the value at the first time
+    instead.
 
     """
 
@@ -32,11 +33,11 @@ class StepFunction:
 
     @property
     def domain(self) -> tuple[float, float]:
-        """First and last time at which the curve is known."""
+        """First and last time at which the curve is defined."""
         return 0.0, float(self.x[-1])
 
     def __call__(self, times: Any) -> Any:
-        """Value at each of the times; a number for a number."""
+        """Value at each time; a float if ``times`` is one number."""
         times = np.asarray(times, np.float64)
         outside = ~((times >= 0) & (times <= self.x[-1]))
         if outside.any():
@@ -52,24 +53,24 @@ class StepFunction:
 
 
 class SurvivalCurve(NamedTuple):
-    """A survival curve with its pointwise interval."""
+    """A survival curve with a pointwise confidence interval."""
 
     survival: StepFunction
-    lower: StepFunction  # not a number where the curve is at 0
+    lower: StepFunction  # NaN where the curve is at 0
     upper: StepFunction
 
 
 def kaplan_meier(y: Any, *, weight: Any = None, level: float = 0.95) -> SurvivalCurve:
-    """Share of the samples without the event so far, by Kaplan and Meier.
+    """Kaplan-Meier estimate: the share of the samples without the event up to each time.
 
     Parameters
     ----------
     y
         Times and events; see :func:`read_survival`.
     weight
-        Of the samples; a whole number stands for as many samples alike.
+        Weight of each sample. A sample of weight 2 equals the sample given twice.
     level
-        Of the interval, which is Greenwood's on the scale of log(-log S), so that it stays within [0, 1].
+        Confidence level of the interval (Greenwood, on the scale log(-log S), so that it stays within [0, 1]).
 
     """
     counts = _count(read_survival(y, needs_events=False), weight)
@@ -83,14 +84,14 @@ def kaplan_meier(y: Any, *, weight: Any = None, level: float = 0.95) -> Survival
 
 
 def breslow_hazard(y: Any, *, log_hazard: Any, weight: Any = None) -> StepFunction:
-    """Baseline cumulative hazard: that of a sample whose log-hazard is 0.
+    """Cumulative baseline hazard (Breslow): the cumulative hazard of a sample with log-hazard 0.
 
     Parameters
     ----------
     y
         Times and events of the rows the model was fitted on; see :func:`read_survival`.
     log_hazard
-        What the model gives for the same rows. With 0 for all, the estimate is that of Nelson and Aalen.
+        Log-hazard that the model predicts for these rows. If all are 0, this is the Nelson-Aalen estimate.
     weight
         Of the rows.
 
@@ -115,16 +116,16 @@ def martingale_residuals(y: Any, *, weight: Any = None) -> np.ndarray:
 
 
 def survival_probability(hazard: StepFunction, *, log_hazard: Any, times: Any = None) -> np.ndarray:
-    """Probability to be without the event at some times, shape ``(n_samples, n_times)``.
+    """Probability of no event up to each time, shape ``(n_samples, n_times)``.
 
     Parameters
     ----------
     hazard
-        The baseline's, from :func:`breslow_hazard`.
+        Cumulative baseline hazard, from :func:`breslow_hazard`.
     log_hazard
-        Of the samples, shape ``(n_samples,)``.
+        Log-hazard of each sample, shape ``(n_samples,)``.
     times
-        By default those at which the baseline has its steps.
+        By default the times of the steps of the baseline.
 
     """
     log_hazard = np.asarray(log_hazard, np.float64)

@@ -1,4 +1,4 @@
-"""How well risks are ordered and how honest survival probabilities are, with censoring taken into account."""
+"""Concordance, AUC, Brier score and calibration of survival predictions, corrected for censoring."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from lspin.survival.targets import Survival, read_numbers, read_survival, read_w
 
 
 class Concordance(NamedTuple):
-    """How often, of two samples, the one with the higher risk had its event first."""
+    """Share of comparable pairs in which the sample with the higher risk had its event first."""
 
     c_index: float  # (concordant + tied / 2) / (concordant + discordant + tied)
     concordant: float  # weight of the pairs in the right order
@@ -29,14 +29,14 @@ def harrell_concordance(y: Any, *, risk: Any, weight: Any = None) -> Concordance
     risk
         Higher is worse, shape ``(n,)``.
     weight
-        Of the samples; a pair has the product of its two.
+        Weight of each sample; the weight of a pair is the product.
 
     Notes
     -----
-    A pair is comparable where the one had its event before the other's time ended; at equal times, where the one
-    had the event and the other was censored. Equal risks count one half; here they are equal in every digit,
-    while scikit-survival also takes those for equal that are 1e-8 apart. In O(n log n): half a million samples
-    take about a second.
+    Two samples are comparable if one had its event before the follow-up of the other ended. If both times are
+    equal, one must have had the event and the other must be censored. A pair of equal risks counts one half.
+    Risks are equal if all digits are equal; scikit-survival treats risks up to 1e-8 apart as equal. The cost is
+    O(n log n): about a second for 500,000 samples.
 
     """
     survival = read_survival(y, needs_events=False)
@@ -47,18 +47,18 @@ def harrell_concordance(y: Any, *, risk: Any, weight: Any = None) -> Concordance
 
 
 def uno_concordance(y: Any, *, risk: Any, train: Any = None, until: float | None = None) -> Concordance:
-    """Uno's C: Harrell's, freed from the censoring by weighting each event with how rarely it is seen.
+    """Uno's C: concordance that does not depend on the censoring, by inverse probability weights.
 
     Parameters
     ----------
     y
-        Times and events of the samples that are judged.
+        Times and events of the samples to evaluate.
     risk
         Higher is worse, shape ``(n,)``.
     train
-        Times and events from which the censoring is learned; by default ``y``.
+        Times and events to estimate the censoring from; by default ``y``.
     until
-        Events from this time on are left out: late ones have huge weights.
+        Events at this time or later are not counted, because late events have very large weights.
 
     """
     survival = read_survival(y, needs_events=False)
@@ -116,7 +116,7 @@ def _sum_ahead(rank: np.ndarray, weight: np.ndarray, order: np.ndarray) -> np.nd
 
 
 class DynamicAUC(NamedTuple):
-    """How well risks tell those with the event by some time from those without it."""
+    """How well risks separate samples with the event by a given time from samples without it."""
 
     times: np.ndarray
     auc: np.ndarray  # one number for each of the times
@@ -124,18 +124,18 @@ class DynamicAUC(NamedTuple):
 
 
 def dynamic_auc(y: Any, *, risk: Any, times: Any, train: Any = None) -> DynamicAUC:
-    """Time-dependent area under the curve: cases so far against all who are followed for longer.
+    """Time-dependent AUC: at each time, samples with the event so far against samples followed longer.
 
     Parameters
     ----------
     y
-        Times and events of the samples that are judged.
+        Times and events of the samples to evaluate.
     risk
-        Higher is worse, shape ``(n,)``, or ``(n, n_times)`` where it changes with the time.
+        Higher is worse. Shape ``(n,)``, or ``(n, n_times)`` if the risk changes over time.
     times
-        Rising; by each of them somebody must have had the event, and after it somebody must still be followed.
+        Increasing times. Each needs at least one event up to it and at least one sample followed after it.
     train
-        Times and events from which the censoring is learned; by default ``y``.
+        Times and events to estimate the censoring from; by default ``y``.
 
     """
     survival = read_survival(y, needs_events=False)
@@ -169,18 +169,18 @@ def _area(place: np.ndarray, cases: np.ndarray, controls: np.ndarray, at: float)
 
 
 def brier_score(y: Any, *, survival: Any, times: Any, train: Any = None) -> np.ndarray:
-    """Mean squared error of the probability to survive some times, corrected for censoring; lower is better.
+    """Brier score: mean squared error of survival probabilities, corrected for censoring; lower is better.
 
     Parameters
     ----------
     y
-        Times and events of the samples that are judged.
+        Times and events of the samples to evaluate.
     survival
-        Probability to be without the event at each of the times, shape ``(n, n_times)``.
+        Probability of no event up to each time, shape ``(n, n_times)``.
     times
-        Rising, below the last time of ``y``.
+        Increasing times, below the last time in ``y``.
     train
-        Times and events from which the censoring is learned; by default ``y``.
+        Times and events to estimate the censoring from; by default ``y``.
 
     """
     target = read_survival(y, needs_events=False)
@@ -198,7 +198,7 @@ def brier_score(y: Any, *, survival: Any, times: Any, train: Any = None) -> np.n
 
 
 def integrated_brier_score(y: Any, *, survival: Any, times: Any, train: Any = None) -> float:
-    """Mean over time of the Brier score, by the trapezoidal rule; see :func:`brier_score`."""
+    """Mean of the Brier score over time, by the trapezoidal rule; see :func:`brier_score`."""
     scores = brier_score(y, survival=survival, times=times, train=train)
     if len(scores) < 2:
         raise ValueError("the integral needs at least two times; for one, use brier_score")
@@ -207,30 +207,30 @@ def integrated_brier_score(y: Any, *, survival: Any, times: Any, train: Any = No
 
 
 class Calibration(NamedTuple):
-    """Predicted and observed survival of groups of samples, those with the lowest prediction first."""
+    """Predicted and observed survival in groups of samples, ordered from the lowest prediction."""
 
     predicted: np.ndarray  # mean of each group
-    observed: np.ndarray  # by Kaplan-Meier; not a number where nobody of a group was followed so long
+    observed: np.ndarray  # by Kaplan-Meier; NaN if no sample of the group was followed that long
     lower: np.ndarray  # of the observed
     upper: np.ndarray
     size: np.ndarray  # samples in each group
 
 
 def calibration_at(y: Any, *, survival: Any, at: float, n_groups: int = 10, level: float = 0.95) -> Calibration:
-    """Whether of those given a chance of 80 % to survive a time, 80 % do.
+    """Calibration at one time: predicted against observed survival, in groups of similar prediction.
 
     Parameters
     ----------
     y
-        Times and events of the samples that are judged.
+        Times and events of the samples to evaluate.
     survival
-        Probability to be without the event at the time ``at``, shape ``(n,)``.
+        Probability of no event up to the time ``at``, shape ``(n,)``.
     at
         The time.
     n_groups
-        Groups of about equal size; equal probabilities stay together, so there may be fewer.
+        Number of groups of about equal size. There may be fewer, because equal probabilities stay together.
     level
-        Of the interval of what is observed.
+        Confidence level of the intervals of the observed survival.
 
     """
     target = read_survival(y, needs_events=False)

@@ -1,4 +1,4 @@
-"""Times to events as people have them become checked arrays, and wrong ones a sentence that helps."""
+"""Read times and events from the forms that users have, check them, and explain what is wrong."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ EVENT_WORDS = {"1", "yes", "y", "true", "event", "dead", "died", "death", "decea
 
 
 class Survival(NamedTuple):
-    """How long each sample was followed, and whether that ended in an event."""
+    """Follow-up time of each sample, and whether it ended in an event."""
 
     time: np.ndarray  # (n,), float64, positive
     event: np.ndarray  # (n,), bool: True for an event, False for censoring
@@ -23,21 +23,20 @@ class Survival(NamedTuple):
 
 
 def read_survival(y: Any, *, needs_events: bool = True) -> Survival:
-    """Times and events as people have them, checked.
+    """Read times and events from one of several forms, and check them.
 
     Parameters
     ----------
     y
-        A structured array as scikit-survival has it; a frame, a dict or an array with two columns; or a tuple
-        ``(time, event)`` of arrays. Of two columns the event is the one named so (next to one named ``time``),
-        else the boolean one, else the only one that holds nothing but 0 and 1.
+        A structured array as in scikit-survival; a frame, a dict or an array with two columns; or a tuple
+        ``(time, event)`` of arrays. Of two columns, the event is the one named ``event`` (if the other is named
+        ``time``), else the boolean one, else the only one with no values other than 0 and 1.
     needs_events
-        Whether to refuse rows that are all censored, and to warn where fewer than five had the event.
+        Whether to raise an error if all rows are censored, and to warn if there are fewer than five events.
 
     Notes
     -----
-    A time of 0 is refused: nobody is followed for no time at all, so it stands for a rounded time, which only
-    the person with the table can tell from a missing one.
+    A time of 0 is an error. It is a rounded time or a missing one, and only the user can know which.
 
     """
     if isinstance(y, Survival):
@@ -55,7 +54,7 @@ def read_survival(y: Any, *, needs_events: bool = True) -> Survival:
 
 
 def make_survival(time: Any, event: Any) -> np.ndarray:
-    """A structured array with the fields ``event`` and ``time``, as scikit-survival has it."""
+    """Make a structured array with the fields ``event`` and ``time``, as in scikit-survival."""
     survival = read_survival((time, event), needs_events=False)
     target = np.empty(len(survival.time), dtype=[("event", bool), ("time", np.float64)])
     target["event"], target["time"] = survival.event, survival.time
@@ -235,19 +234,19 @@ def _check_events(survival: Survival) -> None:
 
 
 def find_time_columns(X: np.ndarray, time: np.ndarray) -> list[int]:
-    """Positions of the columns that rise or fall with the time without exception: is it the time itself?
+    """Find columns that may be the follow-up time itself: those that rise or fall with it without exception.
 
     Parameters
     ----------
     X
-        Numbers, missing ones NaN, shape ``(n, n_features)``.
+        Numbers, NaN if missing, shape ``(n, n_features)``.
     time
         Shape ``(n,)``.
 
     Notes
     -----
-    No pair of rows may disagree, but ties are allowed on both sides, so that the time in years is found beside
-    the time in days. Below eight distinct values, of either, this may be chance and nothing is found.
+    Ties are allowed in both, so that a time in years is found where the target is in days. Columns with fewer than
+    eight distinct values are skipped, because they may agree by chance; the same holds if the time has fewer.
 
     """
     order = np.argsort(time)

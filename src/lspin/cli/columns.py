@@ -1,0 +1,427 @@
+"""What the columns of someone's table are good for: target, features, names; and what is odd about them."""
+
+import difflib
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from lspin.cli.files import Source
+from lspin.survival.targets import EVENT_WORDS, find_time_columns, make_survival
+from lspin.tables.reading import Levels
+from lspin.targets import KINDS
+
+MOST_CLASSES = 10  # distinct whole numbers that are still taken for classes
+MOST_LEVELS = 20  # of a text column that becomes a category
+MOSTLY = 0.9  # part of the entries that makes a text column one of numbers or dates
+FEWEST_ROWS = 8  # below which everything follows everything by chance
+CHANCE = 0.01  # of finding a column that separates the classes where none has to do with them
+ID_NAME = re.compile(
+    r"(^|.*[\W_])(id|ids|identifier|barcode|uuid|mrn|index|rownames?)$|^Unnamed: \d+$", re.IGNORECASE
+)
+CAMEL_ID = re.compile(r".*[a-z]I[Dd]$")
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
+
+
+class Remark(NamedTuple):
+    """Something the person with the table should know."""
+
+    text: str
+    is_warning: bool = False
+
+
+class Outcome(NamedTuple):
+    """What is to be predicted, for the rows in which it is known."""
+
+    task: str  # "classify", "regress", "count" or "survive"
+    target: np.ndarray
+    known: np.ndarray  # (n_rows of the file,), bool
+    columns: dict[str, str]  # its role -> name: "target", or "time", "event" and perhaps "happened"
+    remarks: tuple[Remark, ...]
+
+
+class Features(NamedTuple):
+    """The columns a model learns from."""
+
+    X: pd.DataFrame  # numbers and categories; its index are the names of the samples
+    id_name: str | None  # the column that names the samples
+    remarks: tuple[Remark, ...]
+
+
+# Names ---------------------------------------------------------------------------------------------------------
+
+
+def find_column(name: str, columns: Iterable[str]) -> str:
+    """The column of this name, or an error that suggests one."""
+    columns = list(columns)
+    if name in columns:
+        return name
+    raise ValueError(f"there is no column {name!r}{suggest(name, columns)}")
+
+
+def suggest(name: str, columns: Sequence[str]) -> str:
+    """Names that are near, as the end of a sentence."""
+    plain = {column.lower(): column for column in reversed(columns)}
+    near = [plain[match] for match in difflib.get_close_matches(name.lower(), plain, n=3, cutoff=0.6)]
+    if near:
+        return f"; did you mean {_join(near, ' or ')}?"
+    return f"; there are {_join(columns, most=6)}"
+
+
+def _join(names: Sequence[Any], last: str = ", ", most: int = 5) -> str:
+    shown = [repr(name) for name in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most} more"
+    return last.join(shown) if len(shown) <= 2 else f"{', '.join(shown[:-1])}{last}{shown[-1]}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+# Targets -------------------------------------------------------------------------------------------------------
+
+
+def read_outcome(frame: pd.DataFrame, target: str, task: str = "auto") -> Outcome:
+    """Classes or numbers to predict."""
+    column = frame[find_column(target, frame.columns)]
+    known = column.notna().to_numpy()
+    remarks = _remark_gaps(known, repr(target))
+    column = column[known]
+    if task == "auto":
+        task, reason = guess_task(column)
+        remarks += (Remark(f"task: {task}, for {target!r} {reason}"),)
+    values = _read_classes(column) if KINDS[task].has_classes else column.to_numpy()
+    return Outcome(task, values, known, {"target": target}, remarks)
+
+
+def guess_task(column: pd.Series) -> tuple[str, str]:
+    """Whether a target is classes or numbers, and why."""
+    distinct = column.unique()
+    listed = ", ".join(str(value) for value in sorted(distinct, key=str)[:4]) + (
+        ", …" if len(distinct) > 4 else ""
+    )
+    if len(distinct) <= 2:
+        return "classify", f"holds {_count(len(distinct), 'value')}: {listed}"
+    if not pd.api.types.is_numeric_dtype(column):
+        as_numbers = pd.to_numeric(column, errors="coerce")
+        if as_numbers.notna().mean() >= MOSTLY and len(distinct) > MOST_CLASSES:
+            return "regress", "holds numbers, nearly all"
+        return "classify", f"holds text: {listed}"
+    if len(distinct) <= MOST_CLASSES and len(column) >= 5 * len(distinct) and _are_whole(column):
+        return (
+            "classify",
+            f"holds {len(distinct)} distinct whole numbers ({listed}); --task regress for a quantity",
+        )
+    return "regress", f"holds numbers, {len(distinct):,} distinct"
+
+
+def _are_whole(column: pd.Series) -> bool:
+    numbers = column.to_numpy(np.float64)
+    return bool(np.isfinite(numbers).all() and (numbers == np.round(numbers)).all())
+
+
+def _read_classes(column: pd.Series) -> np.ndarray:
+    if pd.api.types.is_bool_dtype(column):
+        return column.to_numpy(bool)
+    if pd.api.types.is_numeric_dtype(column) and _are_whole(column):
+        return column.to_numpy(np.float64).astype(np.int64)
+    return np.array([str(entry).strip() for entry in column], dtype=object)
+
+
+def read_survival_outcome(frame: pd.DataFrame, time: str, event: str) -> Outcome:
+    """Times and events to predict; ``event`` is a column, or ``column=value`` for where it happened."""
+    event, _, happened = (event, "", "") if event in frame.columns else event.partition("=")
+    columns = {"time": find_column(time, frame.columns), "event": find_column(event, frame.columns)}
+    known = (frame[time].notna() & frame[event].notna()).to_numpy()
+    remarks = _remark_gaps(known, f"{time!r} or {event!r}")
+    events, said = _read_events(frame[event][known], event, happened)
+    if said:
+        remarks += (Remark(said),)
+    if happened:
+        columns["happened"] = happened
+    return Outcome("survive", make_survival(frame[time][known].to_numpy(), events), known, columns, remarks)
+
+
+def _read_events(column: pd.Series, name: str, happened: str) -> tuple[np.ndarray, str]:
+    words = np.array([_as_word(entry) for entry in column], dtype=object)
+    distinct = sorted(set(words))
+    if happened:
+        if happened not in distinct:
+            raise ValueError(f"{name!r} is nowhere {happened!r}{suggest(happened, distinct)}")
+        return words == happened, ""
+    if pd.api.types.is_bool_dtype(column):
+        return column.to_numpy(bool), ""
+    if set(distinct) <= {"0", "1"}:
+        return words == "1", ""
+    # Of the codes 1 and 2 the event is the 2 with many, so no code is likely.
+    likely = [word for word in distinct if word.lower() in EVENT_WORDS and not word.isdigit()]
+    if len(likely) == 1 and len(distinct) == 2:
+        (other,) = set(distinct) - set(likely)
+        return words == likely[0], f"{likely[0]!r} in {name!r} counts as the event, {other!r} as censored"
+    raise ValueError(
+        f"{name!r} holds {_join(distinct)}; say which of them is the event, such as --event {name}={distinct[-1]}"
+    )
+
+
+def _as_word(entry: Any) -> str:
+    """An entry as the file shows it: a gap in a column turns its whole numbers into floats."""
+    if isinstance(entry, float | np.floating) and float(entry).is_integer():
+        entry = int(entry)
+    return str(entry).strip()
+
+
+def _remark_gaps(known: np.ndarray, what: str) -> tuple[Remark, ...]:
+    n_gaps = int((~known).sum())
+    if n_gaps == len(known):
+        raise ValueError(f"{what} is empty in all {_count(len(known), 'row')}")
+    return (Remark(f"left out {_count(n_gaps, 'row')} without {what}"),) if n_gaps else ()
+
+
+# Features ------------------------------------------------------------------------------------------------------
+
+
+def choose_features(
+    source: Source, outcome: Outcome, *, id_name: str | None = None, dropped: Sequence[str] = ()
+) -> Features:
+    """Columns to learn from, read as numbers or categories; the others are left out, and said to be."""
+    frame = source.frame
+    for name in dropped:
+        find_column(name, frame.columns)
+    if id_name is not None:
+        find_column(id_name, frame.columns)
+    roles = {value for role, value in outcome.columns.items() if role != "happened"}
+    aside = roles | set(dropped) | set(source.annotations) | {id_name}
+    kinds: dict[str, list[str]] = {kind: [] for kind in COLUMN_KINDS}
+    kept: dict[str, pd.Series] = {}
+    remarks: list[Remark] = []
+    for name in frame.columns:
+        if name not in aside:
+            column, kind, said = read_column(frame[name][outcome.known])
+            kinds[kind].append(name)
+            remarks += [Remark(said)] if said else []
+            if kind in ("number", "category"):
+                kept[name] = column
+    if id_name is None and not source.has_row_names:
+        id_name = next((name for name in kinds["id"] if frame[name].is_unique), None)
+    if not kept:
+        raise ValueError(
+            "no column is left to learn from" + "".join(f"; {r.text}" for r in _say_kinds(kinds, None))
+        )
+    X = pd.DataFrame(kept)
+    X.index = name_samples(source, id_name)[np.flatnonzero(outcome.known)]
+    return Features(X, id_name, (*_say_kinds(kinds, id_name), *remarks, *_say_missing(X), *find_leaks(X, outcome)))
+
+
+COLUMN_KINDS = {
+    "number": "",
+    "category": "",
+    "constant": "with one value only",
+    "date": "of dates (days since some day would be a number to learn from)",
+    "id": "that are identifiers",
+    "text": "of free text",
+}
+
+
+def read_column(column: pd.Series) -> tuple[pd.Series, str, str]:
+    """A column as numbers or levels, which of the ``COLUMN_KINDS`` it is, and what to say about it."""
+    present = column.dropna()
+    if present.nunique() < 2:
+        return column, "constant", ""
+    if pd.api.types.is_bool_dtype(column):
+        return column.astype(np.float64), "number", ""
+    if pd.api.types.is_numeric_dtype(column):
+        return column, _kind_of_numbers(present), ""
+    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
+        return column, "date", ""
+    if all(isinstance(entry, bool | np.bool_) for entry in present):
+        return column.astype(np.float64), "number", ""
+    words = pd.Series([_as_word(entry) for entry in present], present.index, dtype=object)
+    numbers, strange = read_numbers(column)
+    if numbers.notna().sum() >= MOSTLY * len(words) and not isinstance(column.dtype, pd.CategoricalDtype):
+        return numbers, _kind_of_numbers(numbers.dropna()), _say_strange(str(column.name), strange)
+    n_levels = words.nunique()
+    if words.map(lambda word: DATE.fullmatch(word) is not None).mean() >= MOSTLY:
+        return column, "date", ""
+    if n_levels <= MOST_LEVELS and len(words) >= 2 * n_levels:
+        return words.reindex(column.index).astype("category"), "category", ""
+    is_id = n_levels == len(words) and words.str.len().max() <= 60 and not words.str.contains(r"\s\S+\s").any()
+    return column, "id" if is_id or _is_id_name(str(column.name)) else "text", ""
+
+
+def read_numbers(column: pd.Series) -> tuple[pd.Series, list[str]]:
+    """The numbers of a column, and entries that are none and become missing."""
+    if pd.api.types.is_bool_dtype(column):
+        return column.astype(np.float64), []
+    if pd.api.types.is_numeric_dtype(column):
+        return column.astype(np.float64), []
+    words = column.astype(object).map(_as_word, na_action="ignore")
+    numbers = pd.to_numeric(words.replace({"True": "1", "False": "0"}), errors="coerce").astype(np.float64)
+    strange = words[numbers.isna() & column.notna()]
+    return numbers, strange.astype(str).tolist()
+
+
+def _say_strange(name: str, strange: list[str]) -> str:
+    if not strange:
+        return ""
+    who = "1 entry" if len(strange) == 1 else f"{len(strange):,} entries"
+    return f"{name!r}: {who} such as {strange[0]!r} counted as missing"
+
+
+def _kind_of_numbers(numbers: pd.Series) -> str:
+    name = str(numbers.name)
+    if not _are_whole(numbers):
+        return "number"
+    whole = numbers.to_numpy(np.float64)
+    n_distinct = len(np.unique(whole))
+    is_counter = len(whole) >= FEWEST_ROWS and bool((np.diff(whole) == 1).all())
+    if is_counter or (_is_id_name(name) and n_distinct >= max(FEWEST_ROWS, len(whole) / 10)):
+        return "id"
+    month, day = whole // 100 % 100, whole % 100
+    is_date = (whole > 19000101) & (whole < 21001231) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    return "date" if is_date.all() else "number"
+
+
+def _is_id_name(name: str) -> bool:
+    return bool(ID_NAME.match(name) or CAMEL_ID.match(name))
+
+
+def name_samples(source: Source, id_name: str | None) -> pd.Index:
+    """Names of the rows: those of a column, those the file has, or their numbers from 1."""
+    if id_name is not None and id_name in source.frame.columns:
+        names, title = [_as_word(entry) for entry in source.frame[id_name]], id_name
+    elif source.has_row_names:
+        names, title = [_as_word(entry) for entry in source.frame.index], str(source.frame.index.name or "sample")
+    else:
+        names, title = [str(number) for number in range(1, len(source.frame) + 1)], "row"
+    return pd.Index(np.array(names, dtype=object), name=title)
+
+
+def _say_kinds(kinds: dict[str, list[str]], id_name: str | None) -> list[Remark]:
+    said = [Remark(f"samples are named by {id_name!r}")] if id_name else []
+    for kind, words in COLUMN_KINDS.items():
+        names = [name for name in kinds[kind] if name != id_name]
+        if words and names:
+            said.append(Remark(f"left out {_count(len(names), 'column')} {words}: {_join(names)}"))
+    if names := kinds["category"]:
+        said.append(Remark(f"taken as {'a category' if len(names) == 1 else 'categories'}: {_join(names)}"))
+    return said
+
+
+def _say_missing(X: pd.DataFrame) -> list[Remark]:
+    gaps = X.isna().sum()
+    n_columns = int((gaps > 0).sum())
+    if not n_columns:
+        return []
+    share = gaps.sum() / X.size
+    return [
+        Remark(f"{share:.1%} of the entries are missing, in {_count(n_columns, 'column')}; their gates stay shut")
+    ]
+
+
+# Leaks ---------------------------------------------------------------------------------------------------------
+
+
+def find_leaks(X: pd.DataFrame, outcome: Outcome) -> list[Remark]:
+    """Columns that alone give the target away."""
+    if len(X) < FEWEST_ROWS:
+        return []
+    numeric = X.select_dtypes("number")
+    values = numeric.to_numpy(np.float64)
+    kind = KINDS[outcome.task]()
+    classes = kind.strata(kind.entries(outcome.target, trains=False))
+    if len(np.unique(classes)) < 2:
+        if outcome.target.dtype.kind not in "iuf":
+            return []
+        found = [numeric.columns[place] for place in find_time_columns(values, outcome.target)]
+    else:
+        # A column that follows the time is pointed out by the survival model itself.
+        found = [numeric.columns[place] for place in separating_columns(values, classes)]
+        found += [name for name in X.columns.difference(numeric.columns, sort=False) if _decides(X[name], classes)]
+        found += [name for name in X.columns[X.isna().any()] if _decides(X[name].isna(), classes)]
+    what = outcome.columns.get("target", outcome.columns.get("event"))
+    if not found:
+        return []
+    found = list(dict.fromkeys(found))
+    who = (
+        f"column {found[0]!r} alone predicts"
+        if len(found) == 1
+        else f"each of the columns {_join(found)} alone predicts"
+    )
+    advice = "is it known before the outcome? If not: --drop " + _quote(found[0])
+    return [Remark(f"{who} {what!r} perfectly; {advice}", is_warning=True)]
+
+
+def _quote(name: str) -> str:
+    return name if re.fullmatch(r"[\w.-]+", name) else f"'{name}'"
+
+
+def separating_columns(values: np.ndarray, classes: np.ndarray) -> list[int]:
+    """Positions of the columns in which every class has a range of its own, and hardly by chance.
+
+    Parameters
+    ----------
+    values
+        Numbers, missing ones NaN, shape ``(n, n_columns)``.
+    classes
+        Shape ``(n,)``.
+
+    """
+    labels, counts = np.unique(classes, return_counts=True)
+    # Logarithms of how many orders of the classes there are, and in how many of these each is in one piece.
+    n_orders = math.lgamma(len(classes) + 1) - sum(math.lgamma(count + 1) for count in counts)
+    n_separated = math.lgamma(len(labels) + 1)
+    if len(labels) < 2 or math.log(max(values.shape[1], 1)) + n_separated - n_orders > math.log(CHANCE):
+        return []
+    lowest = np.stack([np.fmin.reduce(values[classes == label]) for label in labels])
+    highest = np.stack([np.fmax.reduce(values[classes == label]) for label in labels])
+    order = np.argsort(lowest, axis=0)
+    lowest, highest = np.take_along_axis(lowest, order, 0), np.take_along_axis(highest, order, 0)
+    return np.flatnonzero((highest[:-1] < lowest[1:]).all(axis=0)).tolist()
+
+
+def _decides(column: pd.Series, classes: np.ndarray) -> bool:
+    """Whether all rows of a level are of one class, and levels are few enough for that to mean something."""
+    known = column.notna().to_numpy()
+    levels, classes = column[known].astype(str).to_numpy(), classes[known]
+    n_levels = len(set(levels))
+    pairs = set(zip(levels, classes.tolist(), strict=True))
+    return len(levels) >= max(FEWEST_ROWS, 4 * n_levels) and len(pairs) == n_levels and len(np.unique(classes)) > 1
+
+
+# New tables ----------------------------------------------------------------------------------------------------
+
+
+def read_like(source: Source, names: Sequence[str], levels: Levels, id_name: str | None) -> Features:
+    """The columns that a fitted model needs, read as those it was fitted on."""
+    frame = source.frame
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        others = [column for column in frame.columns if column not in names]
+        raise ValueError(
+            f"{source.name} lacks {_count(len(absent), 'column')} of the {len(names):,} that the model needs: "
+            f"{_join(absent)}{suggest(absent[0], others) if others else ''}"
+        )
+    remarks = []
+    columns: dict[str, Any] = {}
+    for place, name in enumerate(names):
+        if place in levels:
+            columns[name], strange = _read_levels(frame[name], levels[place])
+        else:
+            columns[name], strange = read_numbers(frame[name])
+        if strange:
+            remarks.append(Remark(_say_strange(name, strange)))
+    X = pd.DataFrame(columns)
+    X.index = name_samples(source, id_name)
+    return Features(X, id_name if id_name in frame.columns else None, tuple(remarks))
+
+
+def _read_levels(column: pd.Series, levels: tuple) -> tuple[pd.Series, list[str]]:
+    known = {_as_word(level): level for level in levels}
+    words = column.astype(object).map(_as_word, na_action="ignore")
+    entries = [known.get(word) if isinstance(word, str) else None for word in words]
+    strange = [word for word in words if isinstance(word, str) and word not in known]
+    return pd.Series(pd.Categorical(entries, categories=list(levels)), column.index), strange

@@ -1,0 +1,411 @@
+"""The command ``lspin``: fit a model on a table in a file, use it on another, and show what it rests on."""
+
+import os
+import textwrap
+import warnings
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from lspin.cli.output import (
+    explanation_as_dict,
+    say,
+    say_remarks,
+    say_source,
+    say_written,
+    score_line,
+    show,
+    show_fit,
+    show_json,
+    show_overview,
+    show_path,
+    show_sample,
+)
+
+# All else is imported where it is needed, so that help does not wait for it.
+
+
+class Task(StrEnum):
+    """What is to be predicted."""
+
+    auto = "auto"
+    classify = "classify"
+    regress = "regress"
+    counts = "count"
+    survive = "survive"
+
+
+class PlainGroup(TyperGroup):
+    """Commands that fail with one sentence instead of a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what is wrong with a file or a model ends it with 1, an interrupt with 130."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            say("Interrupted. Nothing was written.")
+            raise typer.Exit(130) from error
+        except BrokenPipeError:
+            raise  # the reader of our output has seen enough
+        except (OSError, ValueError, TypeError, ImportError, MemoryError) as error:
+            if os.environ.get("LSPIN_DEBUG"):
+                raise
+            say(f"Error: {_sentence(error)}")
+            raise typer.Exit(1) from error
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or f"out of memory ({type(error).__name__})"
+
+
+app = typer.Typer(
+    cls=PlainGroup,
+    help="Locally sparse models of tables: every prediction with the few features behind it.",
+    epilog="Start with: lspin fit patients.csv --target diagnosis -o model.lspin",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+TableArgument = Annotated[str, typer.Argument(help="CSV, TSV, Parquet, Excel or .h5ad; - for the standard input.")]
+ModelArgument = Annotated[Path, typer.Argument(help="A file that lspin fit wrote.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Result as JSON on the standard output.")]
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        import lspin
+
+        show(f"lspin {lspin.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def begin(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Options that need no command."""
+
+
+@app.command(help="Fit a model on a table, and write it to a file.")
+def fit(
+    table: TableArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the model.")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="Column to predict.")
+    ] = None,
+    task: Annotated[
+        Task, typer.Option(metavar="TASK", help="classify, regress, count or survive; auto looks at the target.")
+    ] = Task.auto,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of times to an event or to censoring.")
+    ] = None,
+    event: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column that says whether the event happened; or COLUMN=VALUE."),
+    ] = None,
+    features: Annotated[
+        int | None,
+        typer.Option("--features", "-n", min=1, metavar="N", help="Features per sample; chosen if not given."),
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the samples.")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
+    ] = None,
+    members: Annotated[int, typer.Option(min=1, metavar="N", help="Models to average.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same model.")] = 0,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Fits to run side by side; -1 for as many as cores.")] = 1,
+    epochs: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,
+    sparsity: Annotated[float | None, typer.Option(hidden=True, min=0)] = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Read, prepare, fit, write, tell."""
+    survives = _check_target(target, task, time, event)
+    from lspin.cli.columns import choose_features, read_outcome, read_survival_outcome
+    from lspin.cli.files import check_writable, read_source
+
+    check_writable(output)
+    source = read_source(table)
+    say_source(source, quiet)
+    if survives:
+        outcome = read_survival_outcome(source.frame, str(time), str(event))
+    else:
+        outcome = read_outcome(source.frame, str(target), task.value)
+    chosen = choose_features(source, outcome, id_name=id_column, dropped=drop or ())
+    remarks = [*outcome.remarks, *chosen.remarks]
+    say_remarks(remarks, quiet)
+    from lspin.cli.workflow import fit_table
+
+    n_rows, n_columns = chosen.X.shape
+    say(
+        f"Fitting on {n_rows:,} rows x {n_columns:,} features; Ctrl-C stops and keeps the best so far.",
+        quiet=quiet,
+    )
+    settings = {
+        "n_features": features,
+        "sparsity": "auto" if sparsity is None else sparsity,
+        "max_epochs": epochs,
+        "n_members": members,
+        "n_jobs": jobs,
+        "zero_is_absent": source.zero_is_absent,
+        "random_state": seed,
+        "verbose": int(not quiet),
+    }
+    fitted = fit_table(chosen, outcome, settings, lambda text: say(text, quiet=quiet))
+    say_remarks(fitted.remarks, quiet)
+    fitted.estimator.save(output)
+    if fitted.interrupted:
+        say("Interrupted: the best model so far was kept.")
+    result = fitted.summary | {
+        "file": str(output),
+        "interrupted": fitted.interrupted,
+        "remarks": [remark.text for remark in (*remarks, *fitted.remarks)],
+    }
+    if as_json:
+        show_json(result)
+    elif not quiet:
+        show_fit(result)
+
+
+def _check_target(target: str | None, task: Task, time: str | None, event: str | None) -> bool:
+    """Whether times are to be predicted; options that do not go together are wrong usage."""
+    survives = task is Task.survive or time is not None or event is not None
+    if survives and (time is None or event is None):
+        raise typer.BadParameter("to predict times, give both --time and --event")
+    if survives and (target is not None or task not in (Task.auto, Task.survive)):
+        raise typer.BadParameter("--time and --event say what to predict; leave out --target and --task")
+    if not survives and target is None:
+        raise typer.BadParameter("say what to predict: --target COLUMN, or --time COLUMN --event COLUMN")
+    return survives
+
+
+@app.command(help="Predict for the rows of a table: predictions, and the features behind each.")
+def predict(
+    model: ModelArgument,
+    table: TableArgument,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where to write: .csv, .tsv, .parquet, .xlsx; - shows CSV."
+        ),
+    ] = Path("-"),
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """One row a sample."""
+    from lspin.cli.files import check_output, read_source, write_frame
+
+    check_output(output)
+    from lspin.cli.workflow import open_table, predict_table, score_known
+
+    source = read_source(table)
+    say_source(source, quiet)
+    opened = open_table(model, source)
+    say_remarks(opened.features.remarks, quiet)
+    predictions = predict_table(opened.estimator, opened.features.X)
+    if known := score_known(opened):
+        name, score, n_rows = known
+        say(f"The table holds the target too: {name} {score:.3f} on {n_rows:,} rows.", quiet=quiet)
+        say("  (Flattering, if the model was fitted on these rows.)", quiet=quiet)
+    if as_json:
+        show_json(predictions.to_dict("records"))
+    if not as_json or str(output) != "-":
+        write_frame(predictions, output, digits=6)
+        say_written(output, len(predictions), "predictions", quiet)
+
+
+@app.command(help="Say which features the predictions rest on, and what each adds.")
+def explain(
+    model: ModelArgument,
+    table: TableArgument,
+    sample: Annotated[
+        list[str] | None, typer.Option("--sample", "-s", metavar="NAME", help="A sample by its name.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where to write a row per sample and feature; - shows CSV."
+        ),
+    ] = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """An overview of all samples, or each given one in full."""
+    from lspin.cli.files import check_output, read_source, write_frame
+
+    if output is not None:
+        check_output(output)
+    from lspin.cli.workflow import open_table, pick_samples
+
+    source = read_source(table)
+    say_source(source, quiet)
+    opened = open_table(model, source)
+    say_remarks(opened.features.remarks, quiet)
+    X = opened.features.X
+    if sample:
+        X = pick_samples(X, sample)
+    explanation = opened.estimator.explain(X)
+    frame = explanation.to_frame()
+    if as_json:
+        show_json(explanation_as_dict(explanation, frame))
+    if output is not None:
+        write_frame(frame, output, digits=6)
+        say_written(output, len(frame), "rows, one per sample and feature,", quiet)
+    elif sample and not as_json:
+        for place in range(len(X)):
+            show_sample(explanation, place)
+    elif not as_json:
+        show_overview(explanation)
+
+
+@app.command(help="Write a page to read and send: how good, which features, every sample.")
+def report(
+    model: ModelArgument,
+    table: TableArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the page.")],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target", "-t", metavar="COLUMN", help="Column of the target; known from the fit if not given."
+        ),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            "--test",
+            metavar="TABLE",
+            help="Rows that the model has not seen, to judge it by; else a quarter of TABLE is set aside.",
+        ),
+    ] = None,
+    samples: Annotated[
+        bool, typer.Option("--samples/--no-samples", help="Whether the page may hold data of single samples.")
+    ] = True,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """One HTML file."""
+    from lspin.cli.files import check_writable, read_source
+    from lspin.cli.workflow import open_table
+    from lspin.reporting import page
+    from lspin.storage import written_whole
+
+    check_writable(output)
+    given, name = [], None
+    for path in (table,) if test is None else (table, test):
+        source = read_source(path)
+        say_source(source, quiet)
+        opened = open_table(model, source, target, needs_target=True)
+        assert opened.outcome is not None
+        say_remarks([*opened.outcome.remarks, *opened.features.remarks], quiet)
+        given.append((opened.features.X[opened.outcome.known], opened.outcome.target))
+        name = opened.outcome.columns.get("target", opened.outcome.columns.get("event"))
+    with written_whole(output) as unfinished, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        page.report(
+            opened.estimator,
+            *given[0],
+            unfinished,
+            eval_set=None if test is None else given[1],
+            target_name=name,
+            shows_samples=samples,
+        )
+    for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
+        say(f"  ! Warning: {text}")
+    say(f"Wrote the report to {output}.", quiet=quiet)
+    if as_json:
+        show_json({"file": str(output), "rows": [len(X) for X, _ in given]})
+
+
+@app.command(help="Show what a model file holds: kind, columns, sparsity, scores.")
+def info(model: ModelArgument, as_json: JsonOption = False) -> None:
+    """All without a table."""
+    from lspin.cli.workflow import model_info
+
+    result = model_info(model)
+    if as_json:
+        show_json(result)
+        return
+    show(f"{model}: a {result['model']}, written by lspin {result['version']}.")
+    for role, name in result["target"].items():
+        show(f"{role.capitalize()}: {name}")
+    if result["classes"] is not None:
+        show(f"Classes: {', '.join(map(str, result['classes']))}")
+    names = result["columns"]
+    show(f"Columns: {len(names):,} ({', '.join(names[:5])}{', …' if len(names) > 5 else ''})")
+    for name, levels in result["categories"].items():
+        show(f"  {name}: {', '.join(map(str, levels))}")
+    if result["id"]:
+        show(f"Samples are named by: {result['id']}")
+    show(f"Sparsity: {result['sparsity']:.3g} a feature")
+    show(score_line(result))
+    show_path(result)
+
+
+@app.command(help="Fit on real patients: accuracy beside familiar models, three predictions explained.")
+def demo() -> None:
+    """The same as ``python -m lspin.demo``."""
+    from lspin.demo import run
+
+    run()
+
+
+@app.command(help="List public tables to try, or write one of them to a file.")
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="One of the tables.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write it: .csv, .tsv, .parquet, .xlsx."),
+    ] = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Names and sources; a table is downloaded when it is asked for."""
+    from lspin.datasets.originals import CATALOGUE
+
+    if name is None:
+        sources = {key: entry.source for key, entry in CATALOGUE.items()}
+        if as_json:
+            show_json(sources)
+            return
+        for key, source in sources.items():
+            show(textwrap.fill(source, 80, initial_indent=f"  {key:<26}", subsequent_indent=" " * 28))
+        show("One of them as a file: lspin datasets metabric -o metabric.csv")
+        return
+    if output is None:
+        raise typer.BadParameter(f"say where to write {name}: -o {name}.csv")
+    from lspin.cli.files import check_output, write_frame
+
+    check_output(output)
+    frame, advice = public_frame(name)
+    write_frame(frame, output)
+    say(f"Wrote {len(frame):,} rows x {frame.shape[1]:,} columns to {output}. {advice}", quiet=quiet)
+    if as_json:
+        show_json({"file": str(output), "rows": len(frame), "columns": frame.shape[1]})
+
+
+def public_frame(name: str) -> tuple[Any, str]:
+    """A public table as a frame with its target, and how to name the target to ``lspin fit``."""
+    import pandas as pd
+
+    from lspin.datasets import load_table
+
+    table = load_table(name)
+    values = table.X if not hasattr(table.X, "toarray") else table.X.toarray()
+    frame = pd.DataFrame(values, columns=table.feature_names)
+    if table.class_names is None:
+        target = pd.DataFrame({"time": table.y["time"], "event": table.y["event"].astype(int)})
+        return pd.concat([target, frame], axis=1), "Fit with: --time time --event event"
+    target = pd.DataFrame({"target": table.class_names[table.y]})
+    return pd.concat([target, frame], axis=1), "Fit with: --target target"

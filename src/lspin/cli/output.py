@@ -1,0 +1,209 @@
+"""What the command line says and shows: messages on the standard error, results on the standard output."""
+
+import json
+import os
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lspin.cli.columns import Remark
+    from lspin.cli.files import Source
+
+WIDEST = 100  # characters of a line on a terminal
+
+
+def say(text: str, *, quiet: bool = False) -> None:
+    """Show a message on the standard error; on a terminal, broken to its width."""
+    if quiet:
+        return
+    if sys.stderr.isatty():
+        text = _wrap(text)
+    print(text, file=sys.stderr, flush=True)
+
+
+def _wrap(text: str) -> str:
+    width = min(os.get_terminal_size(sys.stderr.fileno()).columns, WIDEST)
+    indent = " " * (len(text) - len(text.lstrip()) + 2)
+    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def say_source(source: "Source", quiet: bool) -> None:
+    """Say what was read."""
+    n_rows, n_columns = source.frame.shape
+    say(f"Read {source.name}: {n_rows:,} rows x {n_columns:,} columns ({source.form}).", quiet=quiet)
+    for text in source.remarks:
+        say(f"  - {text}", quiet=quiet)
+
+
+def say_remarks(remarks: "Iterable[Remark]", quiet: bool) -> None:
+    """Say what was noticed, warnings last and even when asked to be quiet."""
+    for remark in sorted(remarks, key=lambda remark: remark.is_warning):
+        if remark.is_warning:
+            say(f"  ! Warning: {remark.text}")
+        else:
+            say(f"  - {remark.text}", quiet=quiet)
+
+
+def show(text: str = "") -> None:
+    """Show a line of the result on the standard output."""
+    sys.stdout.write(f"{text}\n")
+
+
+def show_json(result: Any) -> None:
+    """Show the result as JSON; what is not a number becomes null."""
+    sys.stdout.write(json.dumps(_plain(result), ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if value is None or value != value or value in (float("inf"), -float("inf")) else value
+
+
+def show_columns(rows: Sequence[tuple[str, ...]], *, left: int = 1) -> None:
+    """Show rows in columns, the first few of them flush left; long names are cut in the middle."""
+    rows = [(_shorten(row[0], 34), *row[1:]) for row in rows]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        show(("  " + "  ".join(cells)).rstrip())
+
+
+def _shorten(text: str, width: int) -> str:
+    text = "".join(sign if sign.isprintable() else "�" for sign in text)
+    half = (width - 1) // 2
+    return text if len(text) <= width else f"{text[: width - 1 - half]}…{text[-half:]}"
+
+
+def show_fit(result: dict[str, Any]) -> None:
+    """Show what came of a fit."""
+    show()
+    show(f"A {result['model']}, on {result['rows']:,} rows x {result['columns']:,} features.")
+    show(score_line(result))
+    spread = result["features_per_sample"]
+    low, high = spread["quartiles"]
+    show(f"Features per sample: {spread['median']:g} (median; the middle half {low:g} to {high:g}).")
+    if not result["most_used"]:
+        show("No feature helps on held-out rows: the prediction is the same for every sample.")
+    else:
+        n_used, n_shown = result["features_used"], len(result["most_used"])
+        some = f", the first {n_shown} of {n_used}" if n_used > n_shown else ""
+        show(f"Most used features{some}:")
+        show_columns([(name, f"{_percent(share)} of samples") for name, share in result["most_used"].items()])
+    show(f"Written to {result['file']}.")
+
+
+def _percent(share: float) -> str:
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
+def score_line(result: dict[str, Any]) -> str:
+    """How good the model is on held-out rows, in a line."""
+    name = result["score_name"]
+    if result["held_out_score"] is None:
+        return f"Held-out {name}: not known (too few rows, or interrupted)."
+    return f"Held-out {name}: {result['held_out_score']:.3f} ({result['chance_note']})."
+
+
+def say_written(output: Path, n_rows: int, what: str, quiet: bool) -> None:
+    """Say where a table went."""
+    if str(output) != "-":
+        say(f"Wrote {n_rows:,} {what} to {output}.", quiet=quiet)
+
+
+def explanation_as_dict(explanation: Any, frame: Any) -> dict[str, Any]:
+    """An explanation for a program: what holds for all samples, and the features of each."""
+    by_sample = dict(iter(frame.drop(columns="sample").groupby(explanation.rows.repeat(explanation.n_outputs))))
+    return {
+        "scale": explanation.scale,
+        "outputs": explanation.output_names,
+        "baseline": explanation.baseline.tolist(),
+        "samples": [
+            {
+                "sample": str(name),
+                "prediction": explanation.scores[place].tolist(),
+                "features": by_sample[place].to_dict("records") if place in by_sample else [],
+            }
+            for place, name in enumerate(explanation.sample_names)
+        ],
+    }
+
+
+def show_sample(explanation: Any, place: int) -> None:
+    """Show how the prediction of a sample comes about."""
+    show()
+    show(f"Sample {explanation.sample_names[place]}: {explanation.kind.say(explanation.scores[place])}")
+    output = 0 if explanation.n_outputs == 1 else int(explanation.scores[place].argmax())
+    here = (explanation.rows == place).nonzero()[0]
+    added = explanation.open_contributions[here, output]
+    here = here[abs(added).argsort()[::-1]]
+    rows = [("with no feature", "", f"{explanation.baseline[output]:+.3f}")]
+    for entry in here:
+        value = explanation.open_values[entry]
+        shown = value if isinstance(value, str) else f"{value:.4g}"
+        name = str(explanation.feature_names[explanation.columns[entry]])
+        rows.append((name, f"= {shown}", f"{explanation.open_contributions[entry, output]:+.3f}"))
+    rows.append((f"sum: {explanation.kind.name_output(output)}", "", f"{explanation.scores[place, output]:+.3f}"))
+    show_columns(rows, left=2)
+
+
+def show_overview(explanation: Any) -> None:
+    """Show what matters over all samples, and in which groups of them."""
+    selected = abs(explanation.open_contributions).max(axis=1, initial=0.0)
+    n_samples = len(explanation.sample_names)
+    import numpy as np
+
+    n_features = len(explanation.feature_names)
+    shares = np.bincount(explanation.columns, minlength=n_features) / n_samples
+    sizes = np.bincount(explanation.columns, selected, minlength=n_features) / n_samples
+    order = [place for place in np.argsort(-sizes, kind="stable")[:10] if shares[place] > 0]
+    show()
+    if not order:
+        show("No sample's prediction rests on any feature: it is the same for all.")
+        return
+    show(f"What matters most over {n_samples:,} samples (mean size of what it adds, {explanation.scale}):")
+    show_columns(
+        [
+            (str(explanation.feature_names[place]), f"{sizes[place]:.3f}", f"used by {_percent(shares[place])}")
+            for place in order
+        ]
+    )
+    show_groups(explanation, n_samples)
+    show("One sample in full: --sample NAME. All of them in a table: -o explanations.csv.")
+
+
+def show_groups(explanation: Any, n_samples: int) -> None:
+    """Show groups of samples that rest on the same features, where there is more than one."""
+    signatures = explanation.signatures() if n_samples >= 10 else None
+    if signatures is None or len(signatures) < 2:
+        return
+    show("Groups of samples that rest on much the same features:")
+    for _, group in signatures.iterrows():
+        names = ", ".join(_shorten(str(name), 24) for name in group["features"][:4])
+        more = f" and {len(group['features']) - 4} more" if len(group["features"]) > 4 else ""
+        show(f"  {group['size']:>5,} samples: {names or 'no feature in common'}{more}")
+
+
+def show_path(result: dict[str, Any]) -> None:
+    """Show what the sparsity was chosen from."""
+    if not result["path"]:
+        return
+    show("Sparsities tried (* the chosen one):")
+    rows = [("sparsity", "decay", "features", result["score_name"])]
+    for row in result["path"]:
+        chosen = row["sparsity"] == result["sparsity"] and row["weight_decay"] == result["weight_decay"]
+        score = row["validation_score"]
+        mark = "*" if chosen else " "
+        shown = "-" if score is None else f"{score:.3f}"
+        rows.append((f"{row['sparsity']:.3g} {mark}", f"{row['weight_decay']:g}", f"{row['n_features']:g}", shown))
+    show_columns(rows)

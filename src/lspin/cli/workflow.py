@@ -1,0 +1,265 @@
+"""What the command line does between reading a file and showing a result; results are plain values."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from lspin.cli.columns import Features, Outcome, Remark, read_like, read_outcome, read_survival_outcome, suggest
+from lspin.cli.files import Source
+from lspin.estimators.lspin import LSPINClassifier, LSPINCox, LSPINRegressor, load
+from lspin.estimators.saving import read_model
+from lspin.fitting.ensemble import FitInterruptedWarning
+from lspin.fitting.path import SMALL_TABLE
+
+ESTIMATORS: dict[str, Any] = {
+    "classify": LSPINClassifier,
+    "regress": LSPINRegressor,
+    "count": partial(LSPINRegressor, loss="poisson"),
+    "survive": LSPINCox,
+}
+N_FOLDS = 5  # each is a fifth of the rows
+
+
+class Fitted(NamedTuple):
+    """A model, what is to be said about it, and whether its fit was cut short."""
+
+    estimator: Any
+    summary: dict[str, Any]
+    remarks: tuple[Remark, ...]
+    interrupted: bool
+
+
+class Opened(NamedTuple):
+    """A model with a new table read as it needs it."""
+
+    estimator: Any
+    features: Features
+    outcome: Outcome | None  # where the table holds the target too
+
+
+# Fitting -------------------------------------------------------------------------------------------------------
+
+
+def fit_table(
+    features: Features, outcome: Outcome, settings: dict[str, Any], say: Callable[[str], None]
+) -> Fitted:
+    """Fit the estimator for the task, and sum up what came of it."""
+    estimator = ESTIMATORS[outcome.task](**settings)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        estimator.fit(features.X, outcome.target)
+        interrupted = any(issubclass(warning.category, FitInterruptedWarning) for warning in caught)
+        score = held_out_score(estimator)
+        if score is None and not interrupted and estimator.n_features is not None:
+            say("Fitting again without a fifth of the rows, to see how good it is on those.")
+            score = fit_held_out(estimator, features.X, outcome)
+    estimator.origin_ = {"columns": outcome.columns, "id": features.id_name, "held_out_score": score}
+    others = [w for w in caught if not issubclass(w.category, FitInterruptedWarning)]
+    texts = dict.fromkeys(str(w.message) for w in others if issubclass(w.category, UserWarning))
+    remarks = tuple(Remark(text, is_warning=True) for text in texts)
+    return Fitted(estimator, summarise(estimator, features.X, outcome, score), remarks, interrupted)
+
+
+def held_out_score(estimator: Any) -> float | None:
+    """The score that the path has for the chosen sparsity; it has none where a number of features was wanted."""
+    chosen = chosen_candidate(estimator)
+    return None if chosen is None else _finite(chosen["validation_score"])
+
+
+def fit_held_out(estimator: Any, X: pd.DataFrame, outcome: Outcome) -> float | None:
+    """The score of models with the same sparsity on rows they were not fitted on.
+
+    As on the path, small tables are held out part by part, and of larger ones one part.
+    """
+    if len(X) < 2 * N_FOLDS:
+        return None
+    kind = estimator.kind_
+    strata = kind.strata(kind.read_known(kind.entries(outcome.target, trains=False)))
+    sizes = np.unique(strata, return_counts=True)[1]
+    parting = StratifiedKFold if len(sizes) > 1 and sizes.min() >= N_FOLDS else KFold
+    folds = parting(N_FOLDS, shuffle=True, random_state=0)
+    settings = {
+        "n_features": None,
+        "sparsity": estimator.sparsity_,
+        "n_members": 1,
+        "bootstrap": False,
+        "verbose": 0,
+    }
+    scores = []
+    try:
+        for train, test in list(folds.split(X, strata))[: None if len(X) <= SMALL_TABLE else 1]:
+            model = clone(estimator).set_params(**settings).fit(X.iloc[train], outcome.target[train])
+            scores.append(model.score(X.iloc[test], outcome.target[test]))
+    except (KeyboardInterrupt, ValueError):  # interrupted, or a part without two classes or any event
+        return None
+    return float(np.mean(scores))
+
+
+def chosen_candidate(estimator: Any) -> dict[str, Any] | None:
+    """The row of the path that was chosen."""
+    path = estimator.path_
+    here = path[(path["sparsity"] == estimator.sparsity_) & (path["weight_decay"] == estimator.weight_decay_)]
+    return None if here.empty else {str(name): value for name, value in here.iloc[0].items()}
+
+
+def summarise(estimator: Any, X: pd.DataFrame, outcome: Outcome, score: float | None) -> dict[str, Any]:
+    """What a person wants to know first about a fitted model."""
+    kind, chance = estimator.kind_, estimator.kind_.chance(outcome.target)
+    selected = estimator.selected(X)
+    counts = selected.sum(axis=1)
+    shares = pd.Series(selected.mean(axis=0), X.columns).sort_values(ascending=False, kind="stable")
+    low, middle, high = np.quantile(counts, [0.25, 0.5, 0.75])
+    return {
+        "task": outcome.task,
+        "model": describe(estimator),
+        "rows": len(X),
+        "columns": X.shape[1],
+        "score_name": kind.score_name,
+        "held_out_score": score,
+        "chance_score": chance,
+        "chance_note": kind.say_chance(chance),
+        "features_per_sample": {"median": middle, "quartiles": [low, high]},
+        "features_used": int((shares > 0).sum()),
+        "most_used": {str(name): float(share) for name, share in shares[shares > 0].head(10).items()},
+        "sparsity": estimator.sparsity_,
+    }
+
+
+def describe(estimator: Any) -> str:
+    """The kind of a fitted model in a few words."""
+    layers = estimator.members_[0].networks.prediction
+    form = "linear" if len(layers) == 1 else "nonlinear"
+    n_members = len(estimator.members_)
+    return f"{form} {estimator.kind_.noun}" + (f", {n_members} members" if n_members > 1 else "")
+
+
+# Using a model -------------------------------------------------------------------------------------------------
+
+
+def open_table(
+    model: str | Path, source: Source, target: str | None = None, *, needs_target: bool = False
+) -> Opened:
+    """Load a model and read a table as it needs it, with the target if the table holds it."""
+    estimator = load(model)
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        raise ValueError(f"{model} was fitted on a table without names of columns; use it from Python")
+    origin = getattr(estimator, "origin_", {})
+    features = read_like(source, [str(name) for name in names], estimator._levels, _text(origin.get("id")))
+    outcome = _read_known_outcome(source, origin, estimator.kind_.task, target)
+    if needs_target and outcome is None:
+        raise ValueError(
+            f"{source.name} lacks the target, which the model was fitted to predict; name it: --target"
+        )
+    return Opened(estimator, features, outcome)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _read_known_outcome(source: Source, origin: dict[str, Any], task: str, target: str | None) -> Outcome | None:
+    columns = origin.get("columns")
+    columns = {k: v for k, v in columns.items() if isinstance(v, str)} if isinstance(columns, dict) else {}
+    frame = source.frame
+    if {"time", "event"} <= columns.keys():
+        time, event = columns["time"], columns["event"]
+        if time not in frame.columns or event not in frame.columns:
+            return None
+        happened = f"={columns['happened']}" if "happened" in columns else ""
+        return read_survival_outcome(frame, time, f"{event}{happened}")
+    if target is None and columns.get("target") not in frame.columns:
+        return None
+    name = target or columns["target"]
+    if name in frame.columns and frame[name].isna().all() and target is None:
+        return None
+    return read_outcome(frame, name, task)
+
+
+def predict_table(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
+    """One row a sample: its prediction and the features behind it, the one that adds most first."""
+    explanation = estimator.explain(X)
+    frame = pd.DataFrame({X.index.name or "sample": X.index})
+    frame = frame.assign(**estimator.kind_.list_predictions(explanation.scores))
+    sizes = np.abs(explanation.open_contributions).max(axis=1, initial=0.0)
+    order = np.lexsort((-sizes, explanation.rows))
+    names: list[list[str]] = [[] for _ in range(len(X))]
+    for place in order:
+        names[explanation.rows[place]].append(str(explanation.feature_names[explanation.columns[place]]))
+    return frame.assign(n_features=[len(own) for own in names], features=["; ".join(own) for own in names])
+
+
+def score_known(opened: Opened) -> tuple[str, float, int] | None:
+    """Name and value of the score on the rows whose target is known, and how many these are."""
+    if opened.outcome is None:
+        return None
+    kind, target = opened.estimator.kind_, opened.outcome.target
+    if len(target) < 2:
+        return None
+    predicted = opened.estimator.predict(opened.features.X[opened.outcome.known])
+    if kind.has_classes:  # classes of a file may be text where those of the model are numbers
+        target, predicted = (np.array([str(label) for label in labels]) for labels in (target, predicted))
+    try:
+        score = kind.grade(target, predicted)
+    except ValueError:  # no two rows whose times can be compared
+        return None
+    return kind.score_name, score, len(target)
+
+
+def pick_samples(X: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """The rows of some samples."""
+    for name in names:
+        if name not in X.index:
+            raise ValueError(f"no sample is called {name!r}{suggest(name, [str(n) for n in X.index])}")
+    return X[X.index.isin(list(names))]
+
+
+# Looking at a model --------------------------------------------------------------------------------------------
+
+
+def model_info(path: str | Path) -> dict[str, Any]:
+    """What a model file holds."""
+    estimator = load(path)
+    chosen = chosen_candidate(estimator)
+    names = getattr(estimator, "feature_names_in_", None)
+    levels = estimator._levels
+    origin, kind = getattr(estimator, "origin_", {}), estimator.kind_
+    columns = [f"x{place}" for place in range(estimator.n_features_in_)] if names is None else names
+    return {
+        "task": kind.task,
+        "model": describe(estimator),
+        "version": read_model(path).version,
+        "target": origin.get("columns", {}),
+        "id": origin.get("id"),
+        "classes": None if kind.labels is None else kind.labels.tolist(),
+        "columns": [str(name) for name in columns],
+        "categories": {str(columns[place]): list(names) for place, names in levels.items()},
+        "sparsity": estimator.sparsity_,
+        "weight_decay": estimator.weight_decay_,
+        "score_name": kind.score_name,
+        "chance_note": kind.say_chance(closed_score(estimator)),
+        "held_out_score": origin.get("held_out_score", held_out_score(estimator)),
+        "features_per_sample": None if chosen is None else chosen["n_features"],
+        "path": [
+            {str(name): _finite(value) for name, value in row.items()}
+            for row in estimator.path_.to_dict("records")
+        ],
+    }
+
+
+def closed_score(estimator: Any) -> float:
+    """The held-out score of the model whose gates are all shut; 0 if the path has none."""
+    path = estimator.path_
+    closed = path.loc[(path["n_features"] == 0) & path["validation_score"].notna(), "validation_score"]
+    return float(closed.iloc[0]) if len(closed) else 0.0
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,132 @@
+"""What predictions cost: squared error, cross-entropy and Poisson by row, the Cox likelihood over all rows.
+
+A loss is a record of functions. It is hashable, because it fixes a compiled program.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from lspin.core.arrays import Array
+from lspin.core.cox import cox_loss, find_risk_sets
+
+LARGEST_LOG_RATE = 30.0  # above it the Poisson loss is a straight line, so that single precision holds it
+
+
+class Loss(Protocol):
+    """What a model is trained and judged by."""
+
+    def average(self, outputs: Array, target: Array, shares: Array) -> Array:
+        """The loss of some rows, each of which counts by its share; the shares add up to about 1."""
+        ...
+
+
+@dataclass(frozen=True)
+class RowLoss:
+    """A loss of each row by itself."""
+
+    by_row: Callable[[Array, Array], Array]  # outputs (n, n_outputs), target (n,) -> (n,)
+    against_model: Callable[[Array, Array], Array]  # outputs, outputs of another model -> (n,)
+
+    def average(self, outputs: Array, target: Array, shares: Array) -> Array:
+        """The weighted sum over rows."""
+        return (self.by_row(outputs, target) * shares).sum()
+
+
+@dataclass(frozen=True)
+class CoxLoss:
+    """The Cox partial likelihood, which compares rows with one another."""
+
+    ties: str  # "efron" or "breslow"
+
+    def average(self, outputs: Array, target: Array, shares: Array) -> Array:
+        """Per event."""
+        return partial_likelihood(outputs, target, shares, ties=self.ties)
+
+
+def squared_error(outputs: Array, target: Array) -> Array:
+    """Squared error of each row, for outputs of shape ``(n, 1)`` and a target of shape ``(n,)``."""
+    return (outputs[:, 0] - target) ** 2
+
+
+def squared_distance(outputs: Array, model: Array) -> Array:
+    """Squared distance of each row's output from a model's."""
+    return squared_error(outputs, model[:, 0])
+
+
+def poisson_deviance(outputs: Array, target: Array) -> Array:
+    """Half the Poisson deviance of each row, for log rates of shape ``(n, 1)`` and a target of at least 0."""
+    xp = outputs.__array_namespace__()
+    log_rate = outputs[:, 0]
+    bounded = xp.clip(log_rate, None, LARGEST_LOG_RATE)
+    rate = xp.exp(bounded) * (1 + log_rate - bounded)
+    surprise = target * xp.log(xp.where(target > 0, target, 1.0))
+    return rate - target * log_rate + surprise - target
+
+
+def poisson_distance(outputs: Array, model: Array) -> Array:
+    """Half the deviance of each row's log rate from the rate that a model gives."""
+    xp = model.__array_namespace__()
+    return poisson_deviance(outputs, xp.exp(xp.clip(model[:, 0], None, LARGEST_LOG_RATE)))
+
+
+def cross_entropy(outputs: Array, target: Array) -> Array:
+    """Negative log-probability of each row's class, in nats.
+
+    Parameters
+    ----------
+    outputs
+        Scores, shape ``(n, n_classes)``; one column stands for two classes, the first of which scores 0.
+    target
+        Class codes, shape ``(n,)``.
+
+    """
+    xp = outputs.__array_namespace__()
+    scores = complete_scores(outputs)
+    highest = xp.max(scores, axis=1, keepdims=True)
+    log_total = xp.log(xp.sum(xp.exp(scores - highest), axis=1)) + highest[:, 0]
+    chosen = xp.astype(target, xp.int32)[:, None] == xp.arange(scores.shape[1])
+    return log_total - xp.sum(xp.where(chosen, scores, 0.0), axis=1)
+
+
+def soft_cross_entropy(outputs: Array, model: Array) -> Array:
+    """Cross-entropy of each row's classes with the probabilities that the scores of a model give them."""
+    from jax.nn import log_softmax, softmax
+
+    return -(softmax(complete_scores(model)) * log_softmax(complete_scores(outputs))).sum(axis=1)
+
+
+def complete_scores(outputs: Array) -> Array:
+    """Scores with one column a class: a single column is the second class against a score of 0."""
+    xp = outputs.__array_namespace__()
+    if outputs.shape[1] > 1:
+        return outputs
+    return xp.concat([xp.zeros_like(outputs), outputs], axis=1)
+
+
+def partial_likelihood(outputs: Array, target: Array, weight: Array, *, ties: str) -> Array:
+    """Negative log partial likelihood per event, for rows in any order.
+
+    Parameters
+    ----------
+    outputs
+        Log-hazards, shape ``(n, 1)``.
+    target
+        Signed times, shape ``(n,)``: positive for an event, negative for censoring, 0 for padding. Ranks of the
+        times give the same result.
+    weight
+        Weights of the rows.
+    ties
+        ``"efron"`` or ``"breslow"``.
+
+    """
+    xp = outputs.__array_namespace__()
+    latest_first = xp.argsort(-xp.abs(target), stable=True)
+    signed = target[latest_first]
+    sets = find_risk_sets(xp.abs(signed), signed > 0, weight[latest_first], ties=ties)
+    return cox_loss(outputs[latest_first, 0], sets)
+
+
+SQUARED_ERROR = RowLoss(squared_error, squared_distance)
+POISSON = RowLoss(poisson_deviance, poisson_distance)
+CROSS_ENTROPY = RowLoss(cross_entropy, soft_cross_entropy)

@@ -1,0 +1,321 @@
+"""Batches, epochs, early stopping: the whole training of any method as one compiled loop.
+
+What fixes the program is static (the method, the padded shapes, the batch size); what tunes it is traced, so a
+path of penalties, all folds of a table and all seeds share one compilation.
+"""
+
+import os
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import platformdirs
+
+from lspin.core.arrays import Array, bucket_size
+from lspin.core.noise import random_bits, split_key
+from lspin.core.rows import AnyRows, AnyTable, Batch, Dense
+
+LARGEST = float(np.finfo(np.float32).max)
+MOST_PROGRAMS = 75  # kept in memory: each takes some 350 memory maps, of which Linux allows a process 65,530
+HISTORY_SIZE = 2048  # one size, so that runs of other lengths share a program
+N_PARTS = 20  # of a run, between which it may be interrupted
+
+Report = Callable[[float, float, float], None]  # part of the run that is done, loss, open gates
+
+
+class Method(Protocol):
+    """A way of learning as pure functions; hashable, because it fixes the compiled program."""
+
+    @property
+    def room(self) -> int | None:
+        """Places for the stored entries of a batch; ``None`` for dense rows."""
+        ...
+
+    @property
+    def settles(self) -> float:
+        """Part of the run after which the best epoch is kept, and patience ends the run."""
+        ...
+
+    def objective(
+        self, weights: Any, batch: Batch, key: Array, progress: Array, tuning: Any
+    ) -> tuple[Array, Array]:
+        """What is minimised, for ``progress`` in [0, 1); and how many features a row uses."""
+        ...
+
+    def update(self, weights: Any, directions: Any, progress: Array, tuning: Any) -> Any:
+        """Weights after a step along Adam's directions."""
+        ...
+
+    def judge(self, weights: Any, batch: Batch, tuning: Any) -> Array:
+        """The loss of the model as it would be used."""
+        ...
+
+    def price(self, tuning: Any) -> Array | float:
+        """What a feature costs, where the best epoch is chosen."""
+        ...
+
+
+class TrainingRows(NamedTuple):
+    """Rows on the device, padded to a bucket size; padding has weight 0 and comes last."""
+
+    values: AnyTable  # (n, n_inputs), float32
+    context: AnyTable | None  # (n, n_context) where that is not the values
+    shut: Array | None
+    target: Array
+    weight: Array  # mean 1 over the rows that are no padding
+    affinity: Array | None
+    n_rows: Array
+
+
+class Limits(NamedTuple):
+    """How long training may last."""
+
+    max_epochs: Array
+    patience: Array  # epochs without a better validation loss before the next phase, or the end
+
+
+class Run(NamedTuple):
+    """All that changes while a model trains."""
+
+    weights: Any
+    moments: optax.OptState
+    key: Array
+    epoch: Array  # epochs done
+    clock: Array  # epochs of the schedule done: early stopping skips some
+    best: Any
+    best_loss: Array
+    epochs_since_best: Array
+    history: Array  # (history_size, 3): loss, validation loss, open gates
+
+
+class Trained(NamedTuple):
+    """What training leaves: weights in NumPy, and how it went."""
+
+    weights: Any
+    history: np.ndarray  # (n_epochs, 3)
+    interrupted: bool
+
+
+@cache
+def prepare_compiler() -> None:
+    """Give the compiled programs one thread and a place on disk, unless JAX was set up before.
+
+    Fits run in parallel instead: several threads for one small network cost more than they gain. The thread pool
+    is made with the first device, and its size is read from this variable then.
+    """
+    threads = os.environ.get("NPROC")
+    os.environ["NPROC"] = "1"
+    jax.local_devices(backend="cpu")
+    os.environ.pop("NPROC")
+    if threads is not None:
+        os.environ["NPROC"] = threads
+    if jax.config.values["jax_compilation_cache_dir"] is None:
+        jax.config.update("jax_compilation_cache_dir", str(platformdirs.user_cache_path("lspin") / "compiled"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+def train(
+    method: Method,
+    start: Any,
+    rows: TrainingRows,
+    valid: TrainingRows,
+    tuning: Any,
+    *,
+    max_epochs: int,
+    patience: float,
+    batch_size: int,
+    seed: int,
+    report: Report | None = None,
+) -> Trained:
+    """Train a method; an interrupt from the keyboard ends training early and keeps what there is.
+
+    Parameters
+    ----------
+    method, start
+        What is learned, and the weights it starts from.
+    rows, valid
+        Rows to learn from, and rows to stop early by, padded to a multiple of the batch size; these may be none.
+    tuning
+        Numbers and arrays that the method is given at every step.
+    max_epochs, patience
+        See :class:`Limits`.
+    batch_size
+        At most the number of padded rows.
+    seed
+        Of batches and noise.
+    report
+        Called now and then.
+
+    """
+    prepare_compiler()
+    forget_programs(advance)
+    limits = Limits(np.int32(max_epochs), np.float32(patience))
+    tuning = jax.tree.map(lambda part: np.clip(part, -LARGEST, LARGEST).astype(_precision(part)), tuning)
+    run = start_run(start, np.uint32(seed), max(HISTORY_SIZE, bucket_size(max_epochs)))
+    interrupted = False
+    try:
+        for until in np.unique(np.linspace(1, max_epochs, N_PARTS + 1).astype(np.int32)):
+            run = advance(run, rows, valid, tuning, limits, until, method=method, batch_size=batch_size)
+            done = int(run.epoch)  # waits for the program
+            if report is not None:
+                loss, _, n_open = np.asarray(run.history[done - 1])
+                report(int(run.clock) / max_epochs, float(loss), float(n_open))
+            if done < until:
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    return Trained(
+        jax.tree.map(np.asarray, run.best), np.asarray(run.history[: int(run.epoch)], np.float64), interrupted
+    )
+
+
+def forget_programs(function: Any) -> None:
+    """Drop the programs of a compiled function once there are many: a process out of memory maps is killed."""
+    if function._cache_size() >= MOST_PROGRAMS:
+        function.clear_cache()
+
+
+def _precision(part: Any) -> type:
+    return np.int32 if np.asarray(part).dtype.kind in "iu" else np.float32
+
+
+def start_run(weights: Any, key: np.uint32, history_size: int) -> Run:
+    """A run before its first epoch."""
+    run = Run(
+        weights=weights,
+        moments=optax.scale_by_adam().init(weights),
+        key=key,
+        epoch=np.int32(0),
+        clock=np.int32(0),
+        best=weights,
+        best_loss=np.float32(np.inf),
+        epochs_since_best=np.int32(0),
+        history=np.zeros((history_size, 3), np.float32),
+    )
+    return jax.tree.map(jnp.asarray, run)
+
+
+@partial(jax.jit, static_argnames=("method", "batch_size"))
+def advance(
+    run: Run,
+    rows: TrainingRows,
+    valid: TrainingRows,
+    tuning: Any,
+    limits: Limits,
+    until: Array,
+    *,
+    method: Method,
+    batch_size: int,
+) -> Run:
+    """Train until so many epochs are done, the schedule has ended or the validation loss no longer falls."""
+
+    def goes_on(run: Run) -> Array:
+        stale = has_settled(run.clock, method, limits) & (run.epochs_since_best >= limits.patience)
+        return (run.epoch < until) & (run.clock < limits.max_epochs) & ~stale
+
+    def run_epoch(run: Run) -> Run:
+        key, order_key, step_key = split_key(run.key, 3)
+        order = shuffle_rows(order_key, rows)
+        n_batches = jnp.maximum(rows.n_rows // batch_size, 1)
+
+        def take_step(step: Array, state: tuple) -> tuple:
+            weights, moments, totals = state
+            index = jax.lax.dynamic_slice(order, (step * batch_size,), (batch_size,))
+            progress = (run.clock + step / n_batches) / limits.max_epochs
+            batch = take_batch(rows, index, method.room)
+            (loss, n_open), slopes = jax.value_and_grad(method.objective, has_aux=True)(
+                weights, batch, step_key + step.astype(jnp.uint32), progress, tuning
+            )
+            directions, moments = optax.scale_by_adam().update(slopes, moments)
+            weights = method.update(weights, directions, progress, tuning)
+            return weights, moments, totals + jnp.stack([loss, n_open])
+
+        start = (run.weights, run.moments, jnp.zeros(2))
+        weights, moments, totals = jax.lax.fori_loop(0, n_batches, take_step, start)
+        loss, n_open = totals / n_batches
+        valid_loss = validation_loss(method, weights, valid, tuning, batch_size)
+        run = run._replace(weights=weights, moments=moments, key=key, epoch=run.epoch + 1, clock=run.clock + 1)
+        run = run._replace(history=run.history.at[run.epoch - 1].set(jnp.stack([loss, valid_loss, n_open])))
+        return keep_best(run, valid_loss + method.price(tuning) * n_open, method, limits)
+
+    return jax.lax.while_loop(goes_on, run_epoch, run)
+
+
+def shuffle_rows(key: Array, rows: TrainingRows) -> Array:
+    """A random order of the rows, padding last."""
+    n_padded = rows.target.shape[0]
+    draws = random_bits(key, n_padded) >> 1
+    return jnp.argsort(jnp.where(jnp.arange(n_padded) < rows.n_rows, draws, jnp.uint32(2**32 - 1)))
+
+
+def take_batch(rows: TrainingRows, index: Array, room: int | None) -> Batch:
+    """The rows of a batch; their shares add up to 1 on average over the batches of an epoch."""
+    values = rows.values.take(index, room)
+    shut = None if rows.shut is None else rows.shut[index]
+    n_rows = jnp.minimum(rows.n_rows, index.shape[0])
+    return Batch(
+        values=values,
+        context=whole_context(values, shut) if rows.context is None else rows.context.take(index, room),
+        shut=shut,
+        target=rows.target[index],
+        shares=rows.weight[index] / n_rows,
+        affinity=None if rows.affinity is None else rows.affinity[index[:, None], index[None, :]],
+        n_rows=n_rows,
+    )
+
+
+def whole_context(values: AnyRows, shut: Array | None) -> AnyRows:
+    """What gates look at when nothing was condensed: the values, and which are missing."""
+    return values if shut is None else Dense(jnp.concatenate([values.values, shut], axis=1))
+
+
+def validation_loss(method: Method, weights: Any, valid: TrainingRows, tuning: Any, batch_size: int) -> Array:
+    """Loss of the model as it would be used, block by block; not a number without validation rows."""
+
+    def add_block(block: Array, total: Array) -> Array:
+        index = block * batch_size + jnp.arange(batch_size)
+        weight = valid.weight[index]
+        batch = take_batch(valid, index, method.room)
+        batch = batch._replace(shares=weight / jnp.maximum(weight.sum(), 1e-9))
+        return total + weight.sum() * method.judge(weights, batch, tuning)
+
+    n_blocks = (valid.n_rows + batch_size - 1) // batch_size
+    return jax.lax.fori_loop(0, n_blocks, add_block, jnp.float32(0.0)) / valid.weight.sum()
+
+
+def has_settled(clock: Array, method: Method, limits: Limits) -> Array:
+    """Whether an epoch of the schedule belongs to the last phase."""
+    return clock >= method.settles * limits.max_epochs
+
+
+def keep_best(run: Run, loss: Array, method: Method, limits: Limits) -> Run:
+    """Keep the best model of the last phase, and move on where the loss has stopped falling.
+
+    With endless patience the newest model is the best. Before the last phase the model is still changing its
+    mind: then the newest is kept, and patience that runs out leads to the last phase, not to the end.
+    """
+    settled = has_settled(run.clock - 1, method, limits)
+    improved = (loss < run.best_loss) | jnp.isinf(limits.patience)
+    best = jax.tree.map(lambda new, old: jnp.where(improved | ~settled, new, old), run.weights, run.best)
+    since = jnp.where(improved, 0, run.epochs_since_best + 1)
+    stale = ~settled & (since >= limits.patience)
+    clock = jnp.where(stale, jnp.ceil(method.settles * limits.max_epochs).astype(jnp.int32), run.clock)
+    settles_now = ~settled & has_settled(clock, method, limits)
+    return run._replace(
+        best=best,
+        clock=clock,
+        best_loss=jnp.where(settles_now, jnp.inf, jnp.where(improved, loss, run.best_loss)),
+        epochs_since_best=jnp.where(settles_now, 0, since),
+    )
+
+
+def refuse_divergence(trained: Trained, advice: str) -> None:
+    """Raise an error if the loss or a weight stopped being a number; ``advice`` says what to change."""
+    lost = np.flatnonzero(~np.isfinite(trained.history[:, 0]))
+    if len(lost) or not all(np.isfinite(part).all() for part in jax.tree.leaves(trained.weights)):
+        epoch = lost[0] + 1 if len(lost) else len(trained.history)
+        raise FloatingPointError(f"the training loss stopped being finite in epoch {epoch}; {advice}")

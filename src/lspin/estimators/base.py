@@ -1,0 +1,424 @@
+"""What the three estimators share: fitting, gates, coefficients, saving."""
+
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from numbers import Integral
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.base import TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_consistent_length,
+    check_is_fitted,
+)
+
+from lspin.core.model import list_weights
+from lspin.estimators import settings
+from lspin.estimators.saving import SavedModel, restored, storable, write_model
+from lspin.explanation.record import Explanation, explain
+from lspin.fitting.ensemble import FitInterruptedWarning, Plan, Solution, solve
+from lspin.fitting.fit import HISTORY
+from lspin.fitting.path import Candidate
+from lspin.fitting.prediction import Member, check_gates, predict_counted, predict_member, predict_members
+from lspin.fitting.problem import Problem, check_anchor, is_wide, read_affinity, suitable_anchor
+from lspin.fitting.recipe import NONLINEAR, WIDE, Recipe, recipe_for
+from lspin.tables.encoding import Encoding, learn_encoding
+from lspin.tables.grid import Grid, Rows, store_sparsely
+from lspin.tables.labels import read_weights
+from lspin.tables.reading import Levels, columns_of_inputs, read_table
+from lspin.targets.base import Given, TableEstimator
+from lspin.targets.kind import Kind
+from lspin.targets.settings import declare, first
+
+
+@declare()
+class LSPINBase(TransformerMixin, TableEstimator):
+    """What classifier, regressor and survival model share."""
+
+    hidden_layer_sizes: tuple[int, ...] | str = first(settings.HIDDEN_LAYER_SIZES, default="auto")
+    gate_hidden_layer_sizes: tuple[int, ...] | None = settings.GATE_HIDDEN_LAYER_SIZES(None)
+    sparsity: float | str = settings.SPARSITY("auto")
+    n_features: int | None = settings.N_FEATURES(None)
+    stability: float = settings.STABILITY(0.0)
+    diversity: float = settings.DIVERSITY(0.0)
+    affinity: str | Callable | np.ndarray = settings.AFFINITY("rbf")
+    gate_exchange: float | None = settings.GATE_EXCHANGE(None)
+    noise_scale: float | None = settings.NOISE_SCALE(None)
+    learning_rate: float | None = settings.LEARNING_RATE(None)
+    zero_is_absent: bool = settings.ZERO_IS_ABSENT(False)
+    anchor: str | np.ndarray | None = settings.ANCHOR("auto")
+    weight_decay: float | str = settings.WEIGHT_DECAY("auto")
+    max_epochs: int | None = settings.MAX_EPOCHS(None)
+    batch_size: int = settings.BATCH_SIZE(128)
+    validation_fraction: float = settings.VALIDATION_FRACTION(0.2)
+    patience: int | None = settings.PATIENCE(None)
+    n_restarts: int | str = settings.N_RESTARTS("auto")
+    n_members: int = settings.N_MEMBERS(1)
+    bootstrap: bool = settings.BOOTSTRAP(False)
+    n_jobs: int | None = settings.N_JOBS(None)
+    random_state: int | np.random.RandomState | None = settings.RANDOM_STATE(None)
+    verbose: int = settings.VERBOSE(0)
+
+    _learned: ClassVar[dict[str, type]] = {
+        "n_features_in_": int,
+        "feature_names_in_": np.ndarray,
+        "sparsity_": float,
+        "weight_decay_": float,
+        "path_": pd.DataFrame,
+        "history_": pd.DataFrame,
+        "n_iter_": int,
+        "n_starts_": int,
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: tuple | None = None) -> Self:
+        """Fit the gating and the prediction network.
+
+        Parameters
+        ----------
+        X
+            Table of shape ``(n_samples, n_columns)``: a pandas or polars frame, an array or a sparse matrix.
+            Categorical columns get one gate each; missing values are allowed, and their gate is shut.
+        y
+            Target, shape ``(n_samples,)``.
+        sample_weight
+            Weight of each row, shape ``(n_samples,)``. A row of weight 2 equals the row given twice.
+        eval_set
+            Rows to choose the sparsity on, ``(X, y)`` or ``(X, y, sample_weight)``, instead of rows held out from
+            ``X``. The chosen model is then not fitted again.
+
+        """
+        self.__dict__.pop("members_", None)
+        self._validate_params()
+        self._check_together()
+        given = self._take(X, y, sample_weight)
+        problem, valid = self._pose(given, eval_set)
+        plan = Plan(
+            sparsity=None if self.sparsity == "auto" else float(self.sparsity),
+            n_features=self.n_features,
+            validation_fraction=self.validation_fraction,
+            n_restarts=self._count_restarts(problem),
+            n_members=self.n_members,
+            bootstrap=self.bootstrap,
+            n_jobs=self.n_jobs,
+            shows_progress=bool(self.verbose),
+        )
+        self._keep(solve(problem, valid, plan, check_random_state(self.random_state)))
+        self._learn_from(given.kind, given.rows, predict_counted(self.members_, given.rows.grid).outputs)
+        return self
+
+    def _keep(self, solution: Solution) -> None:
+        if not solution.fits:
+            raise KeyboardInterrupt
+        self.sparsity_ = solution.sparsity
+        self.weight_decay_ = solution.weight_decay
+        self.path_ = pd.DataFrame(solution.path, columns=list(Candidate._fields))
+        histories = [pd.DataFrame(fit.history, columns=list(HISTORY)) for fit in solution.fits]
+        self.history_ = pd.concat(histories, keys=range(len(histories)), names=["member", "epoch"]).reset_index()
+        self.n_iter_ = max(len(history) for history in histories)
+        self.n_starts_ = solution.n_starts
+        self.members_ = [fit.member for fit in solution.fits]
+        self._warn(solution)
+
+    def _warn(self, solution: Solution) -> None:
+        if solution.interrupted:
+            warnings.warn(
+                f"interrupted: kept the best so far, {len(solution.fits)} of {self.n_members} members",
+                FitInterruptedWarning,
+                stacklevel=4,
+            )
+        elif (wanted := self.n_features) is not None:
+            nearest = min((row.n_features for row in solution.path), key=lambda n: abs(n - wanted))
+            if abs(nearest - wanted) > 1:
+                warnings.warn(
+                    f"no sparsity was found at which the median row opens {wanted} gates; "
+                    f"the nearest reached is {nearest:g}, at sparsity={solution.sparsity:.3g}",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
+
+    def _check_together(self) -> None:
+        for name in ("hidden_layer_sizes", "gate_hidden_layer_sizes"):
+            sizes = getattr(self, name) or ()
+            if sizes != "auto" and not all(isinstance(size, Integral) and int(size) >= 1 for size in sizes):
+                raise ValueError(f"{name} must hold whole numbers of at least 1, got {sizes!r}")
+        if self.n_features is not None and self.sparsity != "auto":
+            raise ValueError(
+                f"n_features={self.n_features} asks for a price to be found, and sparsity={self.sparsity} "
+                "gives one: leave sparsity at 'auto' or n_features at None"
+            )
+        if self.bootstrap and self.n_members == 1:
+            raise ValueError("bootstrap=True draws other rows for each member: it needs n_members > 1")
+
+    def _pose(self, given: Given, eval_set: tuple | None) -> tuple[Problem, Rows | None]:
+        """The problem that a table poses, and the rows of the evaluation set."""
+        kind, rows = given.kind, given.kind.adjust(given.rows)
+        encoding = learn_encoding(rows, given.levels, self.n_features_in_)
+        if self.n_features is not None and self.n_features > encoding.n_features:
+            raise ValueError(
+                f"n_features={self.n_features}, but only {encoding.n_features} of the {self.n_features_in_} "
+                "columns vary"
+            )
+        wide = is_wide(rows, encoding)
+        layers = self._prediction_layers(is_wide=wide)
+        anchor = self._find_anchor(layers, rows, encoding, kind, is_wide=wide)
+        affinity, matrix = None, None
+        if self.stability > 0 or self.diversity > 0:
+            affinity, matrix = read_affinity(self.affinity, given)
+        problem = Problem(
+            rows=rows,
+            encoding=encoding,
+            kind=kind,
+            is_wide=wide,
+            prediction_layers=layers,
+            affinity=affinity,
+            affinity_matrix=matrix,
+            stability=float(self.stability),
+            diversity=float(self.diversity),
+            recipe=self._recipe(layers, anchor, rows, kind, is_wide=wide),
+            anchor=anchor,
+            weight_decay=None if self.weight_decay == "auto" else float(self.weight_decay),
+            max_epochs=None if self.max_epochs is None else int(self.max_epochs),
+            batch_size=int(self.batch_size),
+            patience=np.inf if self.patience is None else float(self.patience),
+        )
+        return problem, None if eval_set is None else self._read_eval_set(eval_set, encoding, kind)
+
+    def _count_restarts(self, problem: Problem) -> int:
+        """As asked for; else more for a small table, where a start costs little and matters much."""
+        if self.n_restarts != "auto":
+            return int(self.n_restarts)
+        most = 8 if problem.prediction_layers else 64
+        if problem.is_wide:
+            most = 2  # what the gates look at leaves little to chance
+        return max(2, min(most, 1000 // problem.n_rows))
+
+    def _prediction_layers(self, *, is_wide: bool) -> tuple[int, ...]:
+        if isinstance(self.hidden_layer_sizes, str):
+            return () if is_wide else (200, 200)
+        return tuple(int(size) for size in self.hidden_layer_sizes)
+
+    def _find_anchor(
+        self, layers: tuple[int, ...], rows: Rows, encoding: Encoding, kind: Kind, *, is_wide: bool
+    ) -> str | np.ndarray | None:
+        """The anchor as asked for, or the one that suits the table."""
+        if isinstance(self.anchor, str) and self.anchor == "auto":
+            return suitable_anchor(rows, kind) if is_wide and not layers else None
+        if self.anchor is None:
+            return None
+        if layers:
+            raise ValueError(f"an anchor is for a linear predictor: set hidden_layer_sizes=() instead of {layers}")
+        return check_anchor(self.anchor, rows, encoding, kind)
+
+    def _store(self, table: Grid, levels: Levels) -> Grid:
+        if not self.zero_is_absent:
+            return table
+        _refuse_levels(levels, getattr(self, "feature_names_in_", None))
+        return store_sparsely(table)
+
+    def _read_eval_set(self, eval_set: tuple, encoding: Encoding, kind: Kind) -> Rows:
+        if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
+            raise ValueError("eval_set must be (X, y) or (X, y, sample_weight)")
+        X, y, *rest = eval_set
+        X, entries = self._check_table(X, reset=False), kind.entries(y, trains=False)
+        check_consistent_length(X, entries)
+        weights = read_weights(rest[0] if rest else None, X)
+        table, _ = read_table(X, encoding.levels)
+        if encoding.zero_is_absent:
+            table = store_sparsely(table)
+        return kind.adjust(Rows(table, kind.read_known(entries), weights, np.arange(len(weights))))
+
+    def _recipe(
+        self, layers: tuple[int, ...], anchor: str | np.ndarray | None, rows: Rows, kind: Kind, *, is_wide: bool
+    ) -> Recipe:
+        """The recipe for the predictor, with what the user set instead of its own."""
+        sizes = self.gate_hidden_layer_sizes
+        gating_layers = None if sizes is None else tuple(int(size) for size in sizes)
+        chosen: dict[str, Any] = {
+            "gating_layers": gating_layers,
+            "noise_scale": self.noise_scale,
+            "learning_rate": self.learning_rate,
+            "exchange": self.gate_exchange,
+        }
+        recipe = recipe_for(layers, gating_layers, anchor, rows, kind, is_wide=is_wide)
+        if (anchor is None) == (recipe.anchoring > 0):
+            # What is drawn to an anchor does not decay to 0, and the other way round.
+            other = WIDE if anchor is not None else NONLINEAR
+            recipe = recipe._replace(anchoring=other.anchoring, decays=other.decays)
+        return recipe._replace(**{name: value for name, value in chosen.items() if value is not None})
+
+    # Using a fitted model.
+
+    @property
+    def _levels(self) -> Levels:
+        return self.members_[0].encoding.levels
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        table = self._read(X)
+        return predict_counted(self.members_, table).outputs
+
+    def predict_with_gates(self, X: Any, gates: np.ndarray) -> np.ndarray:
+        """Predict with given gates instead of the model's own.
+
+        Parameters
+        ----------
+        X
+            Table.
+        gates
+            Gates in [0, 1], shape ``(n_samples, n_columns)``. Every member of an ensemble uses the same gates.
+            Gates of missing values are shut.
+
+        """
+        table = self._read(X)
+        foreign = sp.csr_array(gates) if sp.issparse(gates) else np.asarray(gates, np.float64)
+        expected = (table.values.shape[0], self.n_features_in_)
+        check_gates(foreign, expected)
+        return self.kind_.decide(predict_counted(self.members_, table, foreign).outputs)
+
+    def gates(self, X: Any) -> np.ndarray:
+        """Gates of each row, in [0, 1], shape ``(n_samples, n_columns)``; with several members, their mean."""
+        table = self._read(X)
+        return _as_given(predict_members(self.members_, table).gates, table)
+
+    def selected(self, X: Any) -> np.ndarray:
+        """Selected features of each row (the gate of any member is open), shape ``(n_samples, n_columns)``."""
+        return self.gates(X) > 0
+
+    def selection_frequency(self, X: Any) -> np.ndarray:
+        """Share of the members that open each gate, shape ``(n_samples, n_columns)``."""
+        table = self._read(X)
+        opened = [(predict_member(member, table).gates > 0) * 1.0 for member in self.members_]
+        return _as_given(sum(opened[1:], start=opened[0]) / len(opened), table)
+
+    def explain(self, X: Any) -> Explanation:
+        """The selected features of each row and what each adds to the prediction."""
+        check_is_fitted(self)
+        return explain(self, X)
+
+    def transform(self, X: Any) -> Any:
+        """The table with every value multiplied by its gate.
+
+        A categorical column becomes one column per level, with the gate where the row has that level and 0
+        elsewhere. Missing values become 0.
+        """
+        table = self._read(X)
+        gates = _as_given(predict_members(self.members_, table).gates, table)
+        gates = gates[:, columns_of_inputs(self.n_features_in_, self._levels)]
+        return sp.csr_array(table.values.multiply(gates)) if sp.issparse(table.values) else table.values * gates
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns that :meth:`transform` returns."""
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        return np.array(
+            [
+                name if column not in self._levels else f"{name}_{level}"
+                for column, name in enumerate(names)
+                for level in self._levels.get(column, (None,))
+            ],
+            dtype=object,
+        )
+
+    @property
+    def _linear_member(self) -> Member:
+        """The member whose coefficients can be shown."""
+        check_is_fitted(self)
+        if len(self.members_[0].networks.prediction) > 1 or len(self.members_) > 1:
+            raise AttributeError(
+                "coefficients exist for a single linear predictor only: hidden_layer_sizes=() and n_members=1"
+            )
+        return self.members_[0]
+
+    @property
+    def _coefficients(self) -> np.ndarray:
+        """Weights in units of the table, shape ``(n_outputs, n_inputs)``; 0 for columns that do not vary."""
+        member = self._linear_member
+        column_of = columns_of_inputs(self.n_features_in_, self._levels)
+        weights = np.zeros((member.networks.prediction[0].weights.shape[1], len(column_of)))
+        weights[:, np.isin(column_of, member.encoding.features)] = (
+            member.networks.prediction[0].weights / member.encoding.scale[:, None]
+        ).T
+        return weights
+
+    @property
+    def center_(self) -> np.ndarray:
+        """Value of each input at which it contributes nothing; ``coef_`` multiplies the distance to it."""
+        member = self._linear_member
+        column_of = columns_of_inputs(self.n_features_in_, self._levels)
+        center = np.zeros(len(column_of))
+        center[np.isin(column_of, member.encoding.features)] = member.encoding.center
+        return center
+
+    # Saving.
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file of arrays and JSON; :func:`lspin.load` reads it."""
+        check_is_fitted(self)
+        names = [*self._learned, *self.kind_.learned_types]
+        learned = {name: value for name in names if (value := getattr(self, name, None)) is not None}
+        write_model(
+            path,
+            SavedModel(
+                kind=type(self).__name__,
+                version=version("lspin"),
+                parameters={name: storable(name, value) for name, value in self.get_params().items()},
+                attributes=learned,
+                members=self.members_,
+                origin=getattr(self, "origin_", {}),
+            ),
+        )
+
+    @classmethod
+    def _restore(cls, saved: SavedModel) -> Self:
+        """The estimator that a file describes, or an error if its parts do not fit together."""
+        estimator = cls(**{name: restored(value) for name, value in saved.parameters.items()})
+        estimator._validate_params()
+        kind = estimator._kind()
+        for name, expected in {**cls._learned, **kind.learned_types}.items():
+            value = saved.attributes.get(name)
+            if value is None and name == "feature_names_in_":
+                continue
+            if not isinstance(value, expected) or (isinstance(value, np.ndarray) and value.ndim != 1):
+                raise ValueError(f"its {name} is {value!r}")
+            setattr(estimator, name, value)
+        estimator.kind_ = kind.restore(saved.attributes)
+        estimator._refuse_mismatch(saved.members)
+        estimator.members_ = saved.members
+        if saved.origin:
+            estimator.origin_ = saved.origin
+        return estimator
+
+    def _refuse_mismatch(self, members: list[Member]) -> None:
+        """Raise an error if loaded members do not fit the rest of the file."""
+        n_outputs = {len(member.networks.prediction[-1].bias) for member in members}
+        n_columns = {member.encoding.n_columns for member in members}
+        if n_outputs != {self.kind_.n_outputs} or n_columns != {self.n_features_in_}:
+            raise ValueError("its members do not fit its columns or its classes")
+        if not all(np.isfinite(part).all() for member in members for part in list_weights(member.networks)):
+            raise ValueError("a weight of its networks is not finite")
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and len(names) != self.n_features_in_:
+            raise ValueError(f"it has {len(names)} names for {self.n_features_in_} columns")
+
+    # What scikit-learn asks.
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "members_")
+
+
+def _refuse_levels(levels: Levels, names: np.ndarray | None) -> None:
+    if levels:
+        column = min(levels)
+        name = column if names is None else names[column]
+        raise ValueError(f"zero_is_absent=True is for tables of numbers, but column {name!r} is categorical")
+
+
+def _as_given(gates: Any, table: Grid) -> Any:
+    """Gates in the form of the table they belong to: dense for a dense one, whatever the model was fitted on."""
+    return gates.toarray() if sp.issparse(gates) and not sp.issparse(table.values) else gates

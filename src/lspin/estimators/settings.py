@@ -1,0 +1,125 @@
+"""The parameters that the estimators share: what each may be and what it means."""
+
+from numbers import Integral, Real
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from lspin.targets.settings import COUNT, FRACTION, NOT_NEGATIVE, POSITIVE, Setting
+
+AUTO = StrOptions({"auto"})
+
+HIDDEN_LAYER_SIZES = Setting(
+    [AUTO, tuple, list],
+    "Widths of the prediction network's hidden layers; `()` is a linear predictor (LLSPIN). `'auto'`: two "
+    "layers of 200 units; linear if the table has fewer rows than columns or is sparse.",
+)
+GATE_HIDDEN_LAYER_SIZES = Setting(
+    [None, tuple, list],
+    "Widths of the gating network's hidden layers. By default (100, 100) for a nonlinear predictor. For a "
+    "linear one: (64,) from 200 rows on, () below, and (16,) if the table has fewer rows than columns or is "
+    "sparse.",
+)
+SPARSITY = Setting(
+    [AUTO, NOT_NEGATIVE],
+    "Price of an open gate, in units of the loss. `'auto'` chooses it on held-out rows from a path of prices.",
+)
+N_FEATURES = Setting(
+    [None, COUNT],
+    "Features per sample, instead of a sparsity: the price is searched at which the median training row opens "
+    "this many gates, plus or minus one.",
+)
+STABILITY = Setting(
+    [NOT_NEGATIVE],
+    "How strongly similar samples are drawn to equal gates.",
+)
+DIVERSITY = Setting(
+    [NOT_NEGATIVE],
+    "How strongly dissimilar samples are drawn to different gates.",
+)
+AFFINITY = Setting(
+    [StrOptions({"rbf", "labels"}), callable, "array-like"],
+    "What similar means: `'rbf'` (Gaussian of the distance; the bandwidth is the median distance), `'labels'` "
+    "(same class), a function of two tables that returns a matrix, or the matrix itself.",
+)
+GATE_EXCHANGE = Setting(
+    [None, Interval(Real, 0, 1, closed="both")],
+    "Share of the rows that see another row's gates in training, so that the predictor cannot read the answer "
+    "off the gates. By default 0.5 for a nonlinear predictor and for sparse counts. For a linear one: 0.15 if "
+    "the table has fewer rows than columns, else 0.",
+)
+NOISE_SCALE = Setting(
+    [None, POSITIVE],
+    "Standard deviation of the gates' noise at the start of training. By default 1 for a nonlinear predictor "
+    "and for tables with fewer rows than columns, 0.45 for a linear one (0.3 below 200 rows), and 0.5 for "
+    "sparse counts.",
+)
+LEARNING_RATE = Setting(
+    [None, POSITIVE],
+    "Learning rate of Adam at the start of a cosine schedule. By default 0.005 for a nonlinear predictor, "
+    "0.04 for a linear one; for sparse tables and those with fewer rows than columns 0.003 and 0.01.",
+)
+ZERO_IS_ABSENT = Setting(
+    ["boolean"],
+    "Whether a 0 in X is no value at all, like a word that a text does not contain or a gene that is not "
+    "expressed. It then has no gate and costs nothing, and columns are scaled but not centred. Always true "
+    "for a sparse matrix, whose gates come as a sparse matrix.",
+)
+ANCHOR = Setting(
+    [StrOptions({"auto", "ridge", "naive_bayes"}), "array-like", None],
+    "Coefficients that a linear predictor starts from and is drawn to: `'ridge'`, `'naive_bayes'` (classes "
+    "and counts), an array like `coef_`, or None. `'auto'`: if the table has fewer rows than columns or is "
+    "sparse, a ridge or, for counts, the better of the two on held-out rows; else none.",
+)
+WEIGHT_DECAY = Setting(
+    [AUTO, NOT_NEGATIVE],
+    "Decay of the weights. `'auto'`: 0 or 3, whichever does better on held-out rows.",
+)
+MAX_EPOCHS = Setting(
+    [None, COUNT],
+    "Passes over the rows. By default about 2,000 steps (for a nonlinear predictor at most 250 passes if "
+    "these are 600 steps or more); 400 steps for tables with fewer rows than columns, 200 for sparse counts; "
+    "at least 10 passes.",
+)
+BATCH_SIZE = Setting(
+    [COUNT],
+    "Rows of a step; smaller tables are taken whole.",
+)
+VALIDATION_FRACTION = Setting(
+    [FRACTION],
+    "Part of the rows held out to choose the sparsity. Tables of up to 200 rows are cross-validated in five "
+    "folds instead.",
+)
+PATIENCE = Setting(
+    [None, COUNT],
+    "Epochs without a lower validation loss after which training moves to its last phase or ends; the best "
+    "epoch of the last phase is kept. By default training runs to its end.",
+)
+N_RESTARTS = Setting(
+    [AUTO, COUNT],
+    "Initialisations tried for each sparsity if an `eval_set` is given. `'auto'`: 2, and more below 500 rows "
+    "(up to 8, or 64 with a linear predictor) unless the table has fewer rows than columns.",
+)
+N_MEMBERS = Setting(
+    [COUNT],
+    "Models to train with other initialisations and to average.",
+)
+BOOTSTRAP = Setting(
+    ["boolean"],
+    "Whether each member draws its own rows with replacement.",
+)
+N_JOBS = Setting([None, Integral], "Fits to run in parallel, as in joblib.", is_general=True)
+RANDOM_STATE = Setting(
+    ["random_state"], "Seed. The same seed gives the same fit, bit for bit, whatever `n_jobs` is.", is_general=True
+)
+VERBOSE = Setting(["verbose"], "1 shows a progress bar.", is_general=True)
+
+ATTRIBUTES = {
+    "sparsity_, weight_decay_ : float": "The chosen ones.",
+    "path_ : pandas.DataFrame": "One row for each sparsity tried: held-out loss and score, and features of a row.",
+    "history_ : pandas.DataFrame": "One row for each member and epoch: loss, validation loss, mean open gates.",
+    "n_iter_ : int": "Epochs of the longest fit.",
+    "n_starts_ : int": "Initialisations tried for each sparsity.",
+    "n_features_in_ : int": "Number of columns.",
+    "feature_names_in_ : numpy.ndarray": "Names of the columns, if they are text.",
+    "kind_ : lspin.targets.Kind": "The kind of target, with what was learned of it.",
+}

@@ -1,0 +1,190 @@
+"""How much each open gate moves a row's prediction: exactly where few are open, by sampling where many are."""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from lspin.core.networks import apply_layers, silu
+from lspin.fitting.prediction import Member, predict_member
+from lspin.tables.encoding import LARGEST_DEVIATION, Encoding
+from lspin.tables.grid import Grid
+from lspin.tables.reading import columns_of_inputs
+
+LINEAR, EXACT, SAMPLED = "linear", "exact Shapley", "sampled Shapley"
+
+MOST_EXACT = 10  # open gates of a row whose subsets are all tried
+MOST_EVALUATIONS = 2**MOST_EXACT  # of the predictor for a row
+BLOCK_ENTRIES = 2**17  # numbers of the first layer at one time
+LAYER_ENTRIES = 2**16  # and of the others: they stay in the processor's cache, which is three times faster
+SEED = 7  # of the orders in which gates are opened where there are too many subsets
+
+
+class OpenGates(NamedTuple):
+    """The open gates of some rows, row by row; each stands for a row and a column of the user's table."""
+
+    rows: np.ndarray  # (m,), ascending
+    columns: np.ndarray  # (m,)
+    gates: np.ndarray  # (m,), above 0
+
+
+class Attribution(NamedTuple):
+    """What one model says of some rows, and which open gate adds what to it."""
+
+    opened: OpenGates
+    contributions: np.ndarray  # (m, n_outputs)
+    baseline: np.ndarray  # (n_outputs,), with all gates shut
+    outputs: np.ndarray  # (n, n_outputs): the baseline and the contributions of the row
+    methods: np.ndarray  # (n,), how the contributions of a row were found
+
+
+def attribute(member: Member, table: Grid) -> Attribution:
+    """Share the prediction of every row among its open gates.
+
+    Notes
+    -----
+    Opening some gates of a row and leaving the others shut is a coalition; its worth is the prediction. A linear
+    predictor adds up its gates, so each contributes its own term. Else a gate's contribution is its Shapley
+    value: what opening it changes, averaged over all orders in which the open gates of the row could be opened.
+    Where more than ``MOST_EXACT`` are open the average is over random orders, each together with its reverse.
+    Whatever the orders, the contributions of a row add up to its prediction minus the baseline.
+
+    """
+    gates, outputs = predict_member(member, table)
+    opened = list_open(gates)
+    gated = gated_inputs(opened, table, member.encoding)
+    first, *rest = member.networks.prediction
+    if not rest:
+        methods = np.full(len(outputs), LINEAR, object)
+        return Attribution(opened, gated @ first.weights, first.bias, outputs, methods)
+
+    def predict(sums: np.ndarray) -> np.ndarray:
+        return np.concatenate(
+            [
+                apply_layers(tuple(rest), silu(part + first.bias), "silu")
+                for part in _blocks(sums, LAYER_ENTRIES // len(first.bias))
+            ]
+        )
+
+    n_open = np.bincount(opened.rows, minlength=len(outputs))
+    contributions = shapley_values(gated, n_open, first.weights, predict)
+    baseline = predict(np.zeros((1, len(first.bias))))[0]
+    methods = np.where(n_open <= MOST_EXACT, EXACT, SAMPLED).astype(object)
+    return Attribution(opened, contributions, baseline, outputs, methods)
+
+
+def list_open(gates: Any) -> OpenGates:
+    """The gates above 0 of a matrix, dense or CSR."""
+    if not sp.issparse(gates):
+        rows, columns = np.nonzero(gates)
+        return OpenGates(rows, columns, gates[rows, columns])
+    entries = sp.coo_array(gates)
+    is_open = entries.data > 0
+    # SciPy counts in 32 bits, in which rows times columns of a large table overflow.
+    rows, columns = (places[is_open].astype(np.int64) for places in entries.coords)
+    return OpenGates(rows, columns, entries.data[is_open])
+
+
+def gated_inputs(opened: OpenGates, table: Grid, encoding: Encoding) -> sp.csr_array:
+    """Of each open gate, the standardised inputs behind it times the gate, shape ``(m, n_inputs)``."""
+    column_of = columns_of_inputs(encoding.n_columns, encoding.levels)
+    first = np.searchsorted(column_of, opened.columns)
+    ends = np.cumsum(np.searchsorted(column_of, opened.columns, side="right") - first)
+    starts = np.concatenate([[0], ends])
+    n_inputs = np.diff(starts)
+    places = np.repeat(first - starts[:-1], n_inputs) + np.arange(starts[-1])
+    inputs = (np.cumsum(np.isin(column_of, encoding.features)) - 1)[places]
+    values = pick(table.values, np.repeat(opened.rows, n_inputs), places)
+    with np.errstate(over="ignore"):  # what is too large is cut off
+        standard = (values - encoding.center[inputs]) / encoding.scale[inputs]
+    terms = np.repeat(opened.gates, n_inputs) * np.clip(standard, -LARGEST_DEVIATION, LARGEST_DEVIATION)
+    return sp.csr_array((terms, inputs, starts), shape=(len(opened.rows), len(encoding.owners)))
+
+
+def pick(values: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """What stands at some places of a matrix, dense or CSR, shape ``(m,)``."""
+    found = values[rows, columns]
+    return np.asarray(found.toarray() if sp.issparse(found) else found, np.float64).ravel()
+
+
+def shapley_values(
+    gated: sp.csr_array, n_open: np.ndarray, weights: np.ndarray, predict: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Shapley value of every open gate, shape ``(m, n_outputs)``.
+
+    Parameters
+    ----------
+    gated
+        Of :func:`gated_inputs`.
+    n_open
+        Open gates of each row, shape ``(n,)``.
+    weights
+        Of the first layer, which adds up what the gates let through.
+    predict
+        From the sums of the first layer, without its bias, to the outputs.
+
+    """
+    ends = np.cumsum(n_open)
+    values = np.zeros((gated.shape[0], predict(np.zeros((1, weights.shape[1]))).shape[1]))
+    for count in np.unique(n_open[n_open > 0]).tolist():  # Python's integers do not overflow
+        is_exact = count <= MOST_EXACT
+        n_evaluations = 2**count if is_exact else _orders(count).size
+        size = BLOCK_ENTRIES // (n_evaluations * weights.shape[1])
+        for starts in _blocks(ends[n_open == count] - count, size):
+            places = starts[:, None] + np.arange(count)
+            pieces = (gated[places.ravel()] @ weights).reshape(*places.shape, -1)
+            values[places] = _exact_values(pieces, predict) if is_exact else _sampled_values(pieces, predict)
+    return values
+
+
+def _blocks(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    size = max(size, 1)
+    return (rows[start : start + size] for start in range(0, len(rows), size))
+
+
+def _exact_values(pieces: np.ndarray, predict: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Shapley values over all subsets, from what each open gate adds to the first layer, ``(n, count, width)``."""
+    n_rows, count, width = pieces.shape
+    sums = np.empty((n_rows, 2**count, width))
+    sums[:, 0] = 0.0
+    for gate in range(count):
+        # Bit ``gate`` of a subset's number says whether it holds that gate.
+        sums[:, 2**gate : 2 ** (gate + 1)] = sums[:, : 2**gate] + pieces[:, gate, None]
+    worths = predict(sums.reshape(-1, width)).reshape(n_rows, 2**count, -1)
+    return _shapley_weights(count) @ worths
+
+
+@lru_cache(maxsize=32)
+def _shapley_weights(count: int) -> np.ndarray:
+    """Weight of each subset's worth in each gate's Shapley value, shape ``(count, 2**count)``."""
+    subsets = np.arange(2**count)
+    holds = (subsets >> np.arange(count)[:, None]) & 1 == 1
+    sizes = holds.sum(axis=0)
+    # Share of the orders in which a gate comes right after a given subset of that size.
+    shares = np.ones(count)
+    for size in range(count - 1):
+        shares[size + 1] = shares[size] * (size + 1) / (count - 1 - size)
+    shares /= count
+    return np.where(holds, shares[np.maximum(sizes - 1, 0)], -shares[np.minimum(sizes, count - 1)])
+
+
+def _sampled_values(pieces: np.ndarray, predict: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """The same, averaged over some orders in which the gates are opened one by one."""
+    n_rows, count, width = pieces.shape
+    orders = _orders(count)
+    sums = np.cumsum(pieces[:, orders], axis=2)
+    worths = predict(sums.reshape(-1, width)).reshape(n_rows, len(orders), count, -1)
+    shut = predict(np.zeros((1, width)))
+    changes = np.diff(worths, axis=2, prepend=np.broadcast_to(shut, (n_rows, len(orders), 1, shut.shape[1])))
+    ranks = np.argsort(orders, axis=1)
+    return np.take_along_axis(changes, ranks[None, :, :, None], axis=2).mean(axis=1)
+
+
+@lru_cache(maxsize=256)
+def _orders(count: int) -> np.ndarray:
+    """Random orders of the gates, each followed by its reverse; the same for every row."""
+    rng = np.random.default_rng([SEED, count])
+    drawn = np.array([rng.permutation(count) for _ in range(max(MOST_EVALUATIONS // (2 * count), 1))])
+    return np.stack([drawn, drawn[:, ::-1]], axis=1).reshape(-1, count)

@@ -1,0 +1,255 @@
+"""One fit: rows of a table in, a trained model out."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from lspin.core.arrays import bucket_size, pad
+from lspin.core.lspin import LocallySparse
+from lspin.core.model import Architecture, Networks, Start, Strengths, Tuning, init_networks
+from lspin.core.networks import Layer
+from lspin.core.penalties import squared_distances
+from lspin.core.rows import AnyTable, place_dense, place_entries
+from lspin.fitting.prediction import Member
+from lspin.fitting.preparation import Anchor, Prepared, Problem, gated_inputs, look, prepare
+from lspin.fitting.recipe import count_epochs
+from lspin.tables.encoding import context_blocks, learn_encoding, missing_flags
+from lspin.tables.grid import Rows, take_grid, take_rows
+
+if TYPE_CHECKING:
+    from lspin.core.training import TrainingRows
+
+Report = Callable[[float, float, float], None]  # part of the fit that is done, loss, open gates
+
+SHUT = -1.0  # bias of a gate that never opens
+HISTORY = ("loss", "validation_loss", "n_open")  # what training keeps of every epoch
+
+
+class Job(NamedTuple):
+    """One fit of a problem."""
+
+    which: np.ndarray  # places of the training rows among the problem's rows
+    weight: np.ndarray  # their weights
+    valid: Rows | None
+    sparsity: float
+    weight_decay: float
+    seed: int
+    prepared: Prepared | None = None  # what is known of the training rows, where several fits share them
+
+
+class Fit(NamedTuple):
+    """A trained model and how its training went."""
+
+    member: Member
+    history: np.ndarray  # (n_epochs, 3), columns as in HISTORY
+    interrupted: bool
+
+
+def training_rows(problem: Problem, job: Job) -> Rows:
+    """The rows of a job."""
+    which = job.which
+    return Rows(take_grid(problem.rows.grid, which), problem.rows.target[which], job.weight, which)
+
+
+def prepare_rows(problem: Problem, rows: Rows) -> Prepared:
+    """What a fit has to know of its rows, the same for every price, weight decay and seed."""
+    encoding = problem.encoding
+    if not np.array_equal(rows.weight, problem.rows.weight):  # other rows than all of them
+        encoding = learn_encoding(rows, encoding.levels, encoding.n_columns, encoding.features)
+    return prepare(problem, rows, encoding)
+
+
+def prepare_job(problem: Problem, job: Job) -> Job:
+    """The job with its rows prepared, for other tasks to be made from."""
+    return job._replace(prepared=prepare_rows(problem, training_rows(problem, job)))
+
+
+def fit_job(problem: Problem, job: Job, report: Report | None = None) -> Fit:
+    """Train one model."""
+    from lspin.core.training import refuse_divergence, train
+
+    rows = training_rows(problem, job)
+    prepared = prepare_rows(problem, rows) if job.prepared is None else job.prepared
+    # Every fit is padded to the size of the whole table, so that all folds and the last fit share a program.
+    padded = bucket_size(problem.n_rows)
+    batch_size = min(problem.batch_size, padded)
+    padded_valid = -(-bucket_size(max(problem.n_valid, 1)) // batch_size) * batch_size
+    valid = take_rows(rows, np.arange(0)) if job.valid is None else job.valid
+    room = measure_room([problem.rows, valid], prepared, batch_size) if prepared.encoding.zero_is_absent else None
+    architecture = design(problem, prepared, room)
+    rng = np.random.default_rng(job.seed)
+    trained = train(
+        LocallySparse(architecture),
+        start_networks(rng, architecture, problem.recipe.start, prepared.anchor),
+        place_rows(rows, prepared, padded, room, problem.affinity_matrix, trains=True),
+        place_rows(valid, prepared, padded_valid, room, None, trains=False),
+        tune(problem, job, rows, prepared),
+        max_epochs=problem.max_epochs or count_epochs(problem.recipe, max(len(rows.target) // batch_size, 1)),
+        patience=problem.patience if job.valid is not None else np.inf,
+        batch_size=batch_size,
+        seed=int(rng.integers(2**32)),
+        report=report,
+    )
+    refuse_divergence(
+        trained,
+        f"try a smaller learning_rate (it was {problem.recipe.learning_rate:g}), and check that sparsity and "
+        "noise_scale are of ordinary size",
+    )
+    networks = finish_networks(trained.weights, prepared)
+    return Fit(Member(prepared.encoding, networks), trained.history, trained.interrupted)
+
+
+def design(problem: Problem, prepared: Prepared, room: "Room | None") -> Architecture:
+    """What fixes the compiled program of a fit."""
+    view = prepared.view
+    return Architecture(
+        n_features=len(prepared.features),
+        n_inputs=len(prepared.inputs),
+        n_context=prepared.encoding.n_context if view is None else view.directions.shape[1],
+        n_outputs=problem.kind.n_outputs,
+        gating_layers=problem.recipe.gating_layers,
+        prediction_layers=problem.prediction_layers,
+        loss=problem.kind.loss,
+        affinity=problem.affinity,
+        n_entries=None if room is None else room.n_batch,
+    )
+
+
+def tune(problem: Problem, job: Job, rows: Rows, prepared: Prepared) -> Tuning:
+    """What the compiled program of a fit is given."""
+    recipe, anchor = problem.recipe, prepared.anchor
+    # Shrinkage picks the columns a hidden gating layer sees: linear gates and condensed rows have none to pick.
+    shrinks = bool(recipe.gating_layers) and prepared.view is None
+    strengths = Strengths(
+        sparsity=job.sparsity,
+        noise_scale=recipe.noise_scale,
+        final_noise=recipe.final_noise,
+        learning_rate=recipe.learning_rate,
+        gate_rate=recipe.gate_rate,
+        weight_decay=job.weight_decay,
+        gate_decay=recipe.gate_decay
+        + recipe.gate_decay_by_price * job.sparsity
+        + recipe.gate_decay_by_decay * job.weight_decay,
+        gate_decay_until=recipe.gate_decay_until,
+        gate_shrink=recipe.gate_shrink + recipe.gate_shrink_by_price * job.sparsity if shrinks else 0.0,
+        exchange=recipe.exchange,
+        stability=problem.stability,
+        diversity=problem.diversity,
+        bandwidth=median_distance(rows, prepared) if problem.affinity == "rbf" else 1.0,
+        anchoring=recipe.anchoring,
+        price_rise=recipe.price_rise,
+    )
+    return Tuning(strengths, prepared.owners, None if anchor is None else anchor.weights)
+
+
+def start_networks(
+    rng: np.random.Generator, architecture: Architecture, start: Start, anchor: Anchor | None
+) -> Networks:
+    """Random weights, the predictor's replaced by an anchor where there is one."""
+    networks = init_networks(rng, architecture, start)
+    if anchor is None:
+        return networks
+    layer = Layer(anchor.weights.astype(np.float32), anchor.intercept.astype(np.float32))
+    return networks._replace(prediction=(layer,))
+
+
+class Room(NamedTuple):
+    """Places that a compiled program has for the entries of a sparse table."""
+
+    n_table: int
+    n_batch: int
+
+
+def measure_room(tables: list[Rows], prepared: Prepared, batch_size: int) -> Room:
+    """Room for the entries of the gated inputs and flags of any of the tables, and of any batch of theirs."""
+    kept = prepared.encoding.features[prepared.inputs]  # a sparse table has one input a column
+    most_table = most_batch = 0
+    for values, missing, _ in (rows.grid for rows in tables):
+        stored = values if len(kept) == values.shape[1] else values[:, kept]
+        counts = np.diff(stored.indptr) + (0 if missing is None else np.diff(missing.indptr))
+        most_table = max(most_table, int(counts.sum()))
+        most_batch = max(most_batch, int(np.sort(counts)[-batch_size:].sum()))
+    return Room(bucket_size(most_table), bucket_size(most_batch))
+
+
+def place_rows(
+    rows: Rows,
+    prepared: Prepared,
+    padded: int,
+    room: Room | None,
+    affinity: np.ndarray | None,
+    *,
+    trains: bool,
+) -> "TrainingRows":
+    """Rows as training takes them: encoded, in single precision, padded to a bucket size."""
+    from lspin.core.training import TrainingRows
+
+    encoding, view = prepared.encoding, prepared.view
+    values: AnyTable
+    context: AnyTable | None = None
+    shut = None
+    if room is not None:
+        values = place_entries(gated_inputs(rows, prepared), padded, room.n_table)
+        if view is None and encoding.sees_missing:
+            (seen,) = context_blocks(rows.grid, encoding)
+            context = place_entries(seen, padded, room.n_table)
+    else:
+        values = place_dense(gated_inputs(rows, prepared), padded)
+        if encoding.sees_missing:
+            flags = missing_flags(rows.grid, encoding)
+            flags = np.zeros((len(rows.target), encoding.n_features)) if flags is None else flags
+            shut = pad(flags[:, prepared.features], padded)
+    if view is not None:
+        context = place_dense(view.training if trains else look(view, rows, encoding), padded)
+    return TrainingRows(
+        values=values,
+        context=context,
+        shut=shut,
+        target=pad(rows.target, padded),
+        weight=pad(rows.weight / rows.weight.mean(), padded) if len(rows.weight) else pad(rows.weight, padded),
+        affinity=None if affinity is None else pad(affinity[np.ix_(rows.source, rows.source)], padded, padded),
+        n_rows=np.int32(len(rows.target)),
+    )
+
+
+def median_distance(rows: Rows, prepared: Prepared, n_most: int = 500) -> float:
+    """Median distance of two rows, the usual bandwidth of an RBF affinity; taken over the first rows."""
+    inputs = gated_inputs(take_rows(rows, np.arange(min(n_most, len(rows.target)))), prepared)
+    inputs = inputs.toarray() if sp.issparse(inputs) else inputs
+    distances = np.sqrt(squared_distances(inputs)[np.triu_indices(len(inputs), k=1)])
+    return float(np.median(distances)) if len(distances) and np.median(distances) > 0 else 1.0
+
+
+def finish_networks(networks: Networks, prepared: Prepared) -> Networks:
+    """Weights in double precision, for all features and acting on the inputs themselves."""
+    gating, prediction = (
+        tuple(Layer(*(np.asarray(part, np.float64) for part in layer)) for layer in layers)
+        for layers in (networks.gating, networks.prediction)
+    )
+    own = None if networks.own is None else np.asarray(networks.own, np.float64)
+    view = prepared.view
+    if view is not None:
+        first = gating[0]
+        gating = (
+            Layer(view.directions @ first.weights, first.bias - view.origin @ first.weights),
+            *gating[1:],
+        )
+    if len(prepared.features) < prepared.encoding.n_features:
+        return unscreen(Networks(gating, prediction, own), prepared)
+    return Networks(gating, prediction, own)
+
+
+def unscreen(networks: Networks, prepared: Prepared) -> Networks:
+    """The same networks for all features: those without a gate have one that is always shut."""
+    gating, prediction, own = networks
+    n_features, n_inputs = prepared.encoding.n_features, len(prepared.encoding.owners)
+    last = Layer(np.zeros((len(gating[-1].weights), n_features)), np.full(n_features, SHUT))
+    last.weights[:, prepared.features], last.bias[prepared.features] = gating[-1]
+    first = Layer(np.zeros((n_inputs, prediction[0].weights.shape[1])), prediction[0].bias)
+    first.weights[prepared.inputs] = prediction[0].weights
+    if own is not None:
+        own, screened = np.zeros(n_features), own
+        own[prepared.features] = screened
+    return Networks((*gating[:-1], last), (first, *prediction[1:]), own)

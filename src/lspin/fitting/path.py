@@ -1,0 +1,307 @@
+"""Choosing the sparsity: a path of prices judged on held-out rows, or the price of a wanted number of features."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from lspin.fitting.fit import Fit, Job, fit_job, prepare_job
+from lspin.fitting.prediction import predict_counted
+from lspin.fitting.problem import Problem
+from lspin.fitting.progress import Progress
+from lspin.fitting.recipe import Recipe
+from lspin.tables.grid import Rows, take_rows
+from lspin.targets.kind import Kind
+
+SMALL_TABLE = 200  # rows: up to here every row is held out once
+N_FOLDS = 5
+N_JUDGED = 2  # best starts whose mean decides about a price: one lucky start is no reason to choose it
+TOO_MANY = 1e3  # cost of a feature beyond those a recipe allows the median row
+FALLBACK_PRICE = 0.01  # where a table has too few rows to hold any out
+WAVE = 3  # prices tried at once while searching for a number of features
+N_WAVES = 4
+
+
+class Candidate(NamedTuple):
+    """One sparsity of the path: means over the held-out rows."""
+
+    sparsity: float
+    weight_decay: float
+    validation_loss: float
+    validation_score: float
+    n_features: float  # median over the held-out rows
+    mean_features: float
+
+    def cost(self, recipe: Recipe) -> float:
+        """What the choice minimises: too many features are worse than any loss."""
+        excess = max(self.n_features - recipe.most_features, 0.0)
+        return self.validation_loss + recipe.feature_price * self.mean_features + TOO_MANY * excess
+
+
+class Tried(NamedTuple):
+    """A candidate at its best start, the models of that start, one for each split, and what decides about it."""
+
+    candidate: Candidate
+    fits: list[Fit]
+    cost: float
+
+
+class Choice(NamedTuple):
+    """What the search found."""
+
+    sparsity: float
+    weight_decay: float
+    path: list[Candidate]
+    fits: list[Fit]  # models with the chosen settings
+    interrupted: bool
+
+
+def fallback_decay(problem: Problem) -> float:
+    """The weight decay as asked for, or one for where it cannot be chosen."""
+    return problem.recipe.usual_decay if problem.weight_decay is None else problem.weight_decay
+
+
+class Split(NamedTuple):
+    """Rows to train on, as places among the problem's rows, and rows to judge by."""
+
+    train: np.ndarray
+    valid: Rows
+
+
+def split_rows(rows: Rows, kind: Kind, fraction: float, rng: np.random.Generator) -> list[Split]:
+    """Hold out a part of the rows once, or every row once where the table is small.
+
+    Classes and events keep their shares. A class with one row only is never held out.
+    """
+    n_rows = len(rows.target)
+    cross_validated = n_rows <= SMALL_TABLE
+    n_folds = min(N_FOLDS if cross_validated else max(round(1 / fraction), 2), max(n_rows // 2, 2))
+    strata = kind.strata(rows.target)
+    fold = np.full(n_rows, -1)
+    dealt = 0
+    for stratum in np.unique(strata):
+        members = rng.permutation(np.flatnonzero(strata == stratum))
+        if len(members) > 1:
+            fold[members] = (dealt + np.arange(len(members))) % n_folds
+            dealt += len(members)
+    held_out = range(n_folds) if cross_validated else [0]
+    splits = [Split(np.flatnonzero(fold != k), take_rows(rows, np.flatnonzero(fold == k))) for k in held_out]
+    return [split for split in splits if len(split.train) and len(split.valid.target)]
+
+
+def choose_price(
+    problem: Problem, splits: list[Split], *, seeds: list[int], n_jobs: int | None, progress: Progress
+) -> Choice:
+    """Try a path of prices on every split and choose the one that costs least on the held-out rows.
+
+    Notes
+    -----
+    The path starts at the loss of a constant prediction: opening a gate costs the price, so at that price no
+    feature can pay for itself. That model is known without a fit. The weight decay is chosen first, at two
+    prices, and looked at again at the chosen one. From the better of these two the path is walked for as long as
+    the cost falls. With several seeds all its prices are tried, a price is judged by the mean of its two best
+    starts, and the best start of the chosen one is kept.
+
+    """
+    if not splits:
+        return Choice(FALLBACK_PRICE, fallback_decay(problem), [], [], False)
+    closed = judge_closed(problem, splits)
+    weight = problem.rows.weight
+    drafts = [
+        prepare_job(problem, Job(split.train, weight[split.train], split.valid, 0.0, 0.0, 0)) for split in splits
+    ]
+    tried: list[Tried] = []
+    interrupted = False
+    for settings in _stages(problem, closed.candidate.sparsity, tried, walks=len(seeds) == 1):
+        found, interrupted = try_settings(problem, splits, drafts, settings, seeds, n_jobs, progress)
+        tried += found
+        if interrupted:
+            break
+    # Ties go to the sparser model.
+    tried = sorted([closed, *tried], key=lambda t: -t.candidate.sparsity)
+    target = np.concatenate([split.valid.target for split in splits])
+    beaten = interrupted or any(beats_constant(t, closed, target, problem.kind) for t in tried)
+    best = min([t for t in tried if t.fits or not beaten], key=lambda t: t.cost, default=closed)
+    return Choice(
+        best.candidate.sparsity,
+        best.candidate.weight_decay,
+        [t.candidate for t in tried],
+        best.fits,
+        interrupted,
+    )
+
+
+def beats_constant(tried: Tried, closed: Tried, target: np.ndarray, kind: Kind) -> bool:
+    """Whether a model's score is above a constant's by two standard errors.
+
+    An overconfident model can be right more often and still have a higher loss, for its few mistakes.
+    """
+    chance = closed.candidate.validation_score
+    return bool(tried.candidate.validation_score > chance + 2 * kind.standard_error(chance, target))
+
+
+def _stages(
+    problem: Problem, highest: float, tried: list[Tried], *, walks: bool
+) -> Iterator[list[tuple[float, float]]]:
+    """Prices and decays to try next, given all that was tried by then."""
+
+    def best() -> Candidate:
+        return min(tried, key=lambda t: t.cost).candidate
+
+    decays = problem.recipe.decays if problem.weight_decay is None else (problem.weight_decay,)
+    prices = [price * highest for price in problem.recipe.prices]
+    yield [(price * highest, decay) for price in problem.recipe.first_prices for decay in decays]
+    decay = best().weight_decay
+    while missing := next_prices(prices, {t.candidate.sparsity for t in tried}, best().sparsity, walks=walks):
+        yield [(price, decay) for price in missing]
+    price = best().sparsity
+    done = {(t.candidate.sparsity, t.candidate.weight_decay) for t in tried}
+    yield [(price, decay) for decay in decays if (price, decay) not in done]
+
+
+def next_prices(prices: list[float], done: set[float], best: float, *, walks: bool) -> list[float]:
+    """Prices of the path that are missing: all of them, or on a walk the neighbours of the best so far."""
+    place = prices.index(best)
+    looked_at = prices[max(place - 1, 0) : place + 2] if walks else prices
+    return [price for price in looked_at if price not in done]
+
+
+def try_settings(
+    problem: Problem,
+    splits: list[Split],
+    drafts: list[Job],
+    settings: list[tuple[float, float]],
+    seeds: list[int],
+    n_jobs: int | None,
+    progress: Progress,
+) -> tuple[list[Tried], bool]:
+    """Fit every pair of price and weight decay on every split, which has a draft of a job, from every seed."""
+    jobs = [
+        draft._replace(sparsity=price, weight_decay=decay, seed=seed)
+        for price, decay in settings
+        for seed in seeds
+        for draft in drafts
+    ]
+    fits, interrupted = run_jobs(problem, jobs, n_jobs, progress)
+    by_start = [fits[i : i + len(splits)] for i in range(0, len(fits) - len(splits) + 1, len(splits))]
+    starts = [
+        (judge(job, made, splits, problem.kind), made)
+        for job, made in zip(jobs[:: len(splits)], by_start, strict=False)
+    ]
+    groups = [starts[i : i + len(seeds)] for i in range(0, len(starts), len(seeds))]
+    return [keep_best(group, problem.recipe) for group in groups], interrupted
+
+
+def keep_best(starts: list[tuple[Candidate, list[Fit]]], recipe: Recipe) -> Tried:
+    """The best start of a setting, with the mean cost of the best few."""
+    starts = sorted(starts, key=lambda start: start[0].cost(recipe))
+    return Tried(*starts[0], float(np.mean([candidate.cost(recipe) for candidate, _ in starts[:N_JUDGED]])))
+
+
+def judge(job: Job, fits: list[Fit], splits: list[Split], kind: Kind) -> Candidate:
+    """How models with the settings of a job do on the rows held out from each."""
+    said = [predict_counted([fit.member], split.valid.grid) for fit, split in zip(fits, splits, strict=True)]
+    outputs = [one.outputs for one in said]
+    n_open = np.concatenate([one.n_open for one in said])
+    return _candidate(job.sparsity, job.weight_decay, outputs, n_open, splits, kind)
+
+
+def judge_closed(problem: Problem, splits: list[Split]) -> Tried:
+    """The sparse end of the path: all gates shut, the same prediction for every row."""
+    price, decay = problem.kind.highest_price(problem.rows), fallback_decay(problem)
+    outputs = problem.kind.constant(problem.rows)
+    everywhere = [np.tile(outputs, (len(split.valid.target), 1)) for split in splits]
+    n_open = np.zeros(sum(len(split.valid.target) for split in splits))
+    closed = _candidate(price, decay, everywhere, n_open, splits, problem.kind)
+    return Tried(closed, [], closed.cost(problem.recipe))
+
+
+def _candidate(
+    price: float, decay: float, outputs: list[np.ndarray], n_open: np.ndarray, splits: list[Split], kind: Kind
+) -> Candidate:
+    valid = [split.valid for split in splits]
+    weight = np.concatenate([rows.weight for rows in valid])
+    return Candidate(
+        sparsity=price,
+        weight_decay=decay,
+        validation_loss=held_out_loss(outputs, valid, kind),
+        validation_score=kind.score(outputs, valid),
+        n_features=weighted_median(n_open, weight),
+        mean_features=float(np.average(n_open, weights=weight)),
+    )
+
+
+def held_out_loss(outputs: list[np.ndarray], valid: list[Rows], kind: Kind) -> float:
+    """The loss on the rows held out from each split; risk sets do not reach across splits."""
+    totals = [rows.weight.sum() for rows in valid]
+    losses = [
+        kind.loss.average(part, rows.target, rows.weight / total) if total else 0.0
+        for part, rows, total in zip(outputs, valid, totals, strict=True)
+    ]
+    return float(np.average(losses, weights=totals))
+
+
+def weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
+    """The middle of the values when each is repeated by its weight; between two middle ones, their mean."""
+    order = np.argsort(values, kind="stable")
+    rank = np.cumsum(weight[order]) / weight.sum()
+    lower = values[order[np.searchsorted(rank, 0.5 - 1e-12)]]
+    upper = values[order[np.minimum(np.searchsorted(rank, 0.5 + 1e-12), len(order) - 1)]]
+    return float(lower + upper) / 2
+
+
+def find_price(problem: Problem, n_features: int, job: Job, *, n_jobs: int | None, progress: Progress) -> Choice:
+    """Search for the price at which the median training row opens the wanted number of gates."""
+    highest = problem.kind.highest_price(problem.rows)
+    low, high = 1e-5 * highest, highest
+    job = prepare_job(problem, job)
+    path: list[Candidate] = []
+    tried: list[Fit] = []
+    interrupted = False
+    for wave in range(N_WAVES):
+        prices = np.geomspace(high, low, WAVE + 2)[1:-1]
+        fits, interrupted = run_jobs(
+            problem, [job._replace(sparsity=float(price)) for price in prices], n_jobs, progress
+        )
+        tried += fits
+        path += [
+            _count(float(price), job.weight_decay, fit, problem) for price, fit in zip(prices, fits, strict=False)
+        ]
+        if not path:
+            return Choice(FALLBACK_PRICE, job.weight_decay, [], [], True)
+        nearest = min(abs(candidate.n_features - n_features) for candidate in path)
+        if interrupted or nearest == 0 or (wave > 0 and nearest <= 1):
+            break
+        # More features than wanted: the price must rise; fewer: it must fall.
+        low = max([c.sparsity for c in path if c.n_features > n_features], default=low)
+        high = min([c.sparsity for c in path if c.n_features < n_features and c.sparsity > low], default=high)
+    best = int(np.argmin([abs(candidate.n_features - n_features) for candidate in path]))
+    return Choice(path[best].sparsity, job.weight_decay, path, [tried[best]], interrupted)
+
+
+def _count(price: float, decay: float, fit: Fit, problem: Problem) -> Candidate:
+    n_open = predict_counted([fit.member], problem.rows.grid).n_open
+    weight = problem.rows.weight
+    middle, mean = weighted_median(n_open, weight), float(np.average(n_open, weights=weight))
+    return Candidate(price, decay, float("nan"), float("nan"), middle, mean)
+
+
+def run_jobs(problem: Problem, jobs: list[Job], n_jobs: int | None, progress: Progress) -> tuple[list[Fit], bool]:
+    """Fits in the order of the jobs, as many as were made before an interrupt, and whether there was one."""
+    fits: list[Fit] = []
+    try:
+        for fit in _fits(problem, jobs, n_jobs, progress):
+            fits.append(fit)
+            progress.finish_fit()
+            if fit.interrupted:
+                return fits, True
+    except KeyboardInterrupt:
+        return fits, True
+    return fits, False
+
+
+def _fits(problem: Problem, jobs: list[Job], n_jobs: int | None, progress: Progress) -> Iterator[Fit]:
+    if min(effective_n_jobs(n_jobs), len(jobs)) == 1:
+        return (fit_job(problem, job, progress.report) for job in jobs)
+    return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(fit_job)(problem, job) for job in jobs)

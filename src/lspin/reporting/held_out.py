@@ -1,0 +1,238 @@
+"""How well a model does on rows it has not seen, with intervals, next to familiar models on the same rows."""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing
+from threadpoolctl import threadpool_limits
+
+from lspin.survival import kaplan_meier
+from lspin.tables.reading import columns_of_inputs, is_frame, read_table
+from lspin.targets import Kind
+from lspin.targets.intervals import SMALLEST_BIN, Interval
+from lspin.targets.kind import Forecast, Judge, Metric, Peer
+from lspin.targets.survival import TimesJudge
+
+TEST_SHARE = 0.25
+FEWEST_ROWS = 20  # below it nothing can be held out
+N_DRAWS = 500  # of the held-out rows, for the intervals
+MOST_COLUMNS = 200  # that familiar models look at: those most related to the target in the training rows
+NETWORK_DECAY = 3.0  # of the networks that survival models are compared with
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model with what it says of the held-out rows."""
+
+    name: str
+    note: str
+    n_features: float | None  # that the prediction for one row uses, the median
+    forecast: Forecast
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The held-out rows, the scores of each contender there, and the calibration of the first one."""
+
+    how: str  # which rows were judged, in words
+    n_train: int
+    n_test: int
+    metrics: list[Metric]
+    contenders: list[Contender]  # the model itself first
+    scores: list[dict[str, Interval]]  # one for each contender
+    calibration: dict[str, Any]  # predicted, observed, lower, upper, size of each bin; and what they are
+    curves: list[dict[str, Any]]  # survival by thirds of the risk
+
+
+class Parts(NamedTuple):
+    """Rows to learn from and rows to judge by, with tidy targets."""
+
+    X: Any
+    y: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+
+
+def compare(
+    estimator: Any, X: Any, y: np.ndarray, *, eval_set: tuple[Any, np.ndarray] | None, random_state: int
+) -> Comparison | str:
+    """Judge a fitted estimator and familiar models on held-out rows, or say why that cannot be done.
+
+    Parameters
+    ----------
+    estimator
+        Fitted on ``X`` and ``y``.
+    X, y
+        Its training rows, with a tidy target.
+    eval_set
+        Rows that it has not seen. Without them a quarter of ``X`` is set aside, and a copy of the estimator
+        learns from the others: same settings, with the sparsity and the weight decay that were chosen.
+    random_state
+        Of the split, the familiar models and the draws behind the intervals.
+
+    """
+    if eval_set is not None:
+        if len(eval_set[1]) < SMALLEST_BIN:
+            return f"With {len(eval_set[1])} held-out rows there are too few to judge by them."
+        parts, model = Parts(X, y, *eval_set), estimator
+        how = (
+            f"Judged on {len(parts.y_test)} rows that were given apart and took no part in the fit; "
+            f"the baselines learned from the {len(y)} training rows."
+        )
+    else:
+        set_aside = _set_aside(estimator, X, y, random_state)
+        if isinstance(set_aside, str):
+            return set_aside
+        parts, model = set_aside
+        how = (
+            f"Judged on {len(parts.y_test)} of the {len(y)} rows, drawn at random and set aside. A copy of the "
+            f"model with the same settings (and the sparsity found for all rows, {estimator.sparsity_:.3g}) "
+            f"learned from the other {len(parts.y)}, as did the baselines. All that follows is about the model "
+            "itself."
+        )
+    return _judge(model, estimator.kind_, parts, how, random_state)
+
+
+def _judge(model: Any, kind: Kind, parts: Parts, how: str, random_state: int) -> Comparison:
+    judge = kind.judge(parts.y, parts.y_test)
+    with threadpool_limits(1), warnings.catch_warnings():  # small problems, on which threads only wait
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        contenders = list(_contend(model, kind, judge, parts, random_state))
+    rng = np.random.default_rng(random_state)
+    draws = [rng.integers(0, len(parts.y_test), len(parts.y_test)) for _ in range(N_DRAWS)]
+    return Comparison(
+        how=how,
+        n_train=len(parts.y),
+        n_test=len(parts.y_test),
+        metrics=judge.metrics,
+        contenders=contenders,
+        scores=[judge.score(contender.forecast, draws) for contender in contenders],
+        calibration=judge.calibrate(contenders[0].forecast),
+        curves=judge.list_curves(contenders[0].forecast),
+    )
+
+
+# The rows and the copy of the model --------------------------------------------------------------------------
+
+
+def _set_aside(estimator: Any, X: Any, y: np.ndarray, random_state: int) -> tuple[Parts, Any] | str:
+    """Rows set aside and a copy of the model that has not seen them, or why that cannot be done."""
+    if len(y) < FEWEST_ROWS:
+        return f"With {len(y)} rows there are too few to set some aside and judge by them."
+    kind: Kind = estimator.kind_
+    chosen, held = _split(kind.strata(kind.read_known(kind.entries(y, trains=False))), random_state)
+    parts = Parts(*(_safe_indexing(part, rows) for rows in (chosen, held) for part in (X, y)))
+    try:
+        model = _refit(estimator, parts, chosen)
+    except ValueError as error:  # a class or all events may be among the rows set aside
+        return f"No rows could be set aside to judge by: {error}."
+    return parts, model
+
+
+def _split(strata: np.ndarray, random_state: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the rows to learn from and of those held out; strata keep their shares where they can."""
+    counts = np.unique(strata, return_counts=True)[1]
+    can_keep = len(counts) > 1 and counts.min() >= 2 and len(counts) <= TEST_SHARE * len(strata)
+    return train_test_split(
+        np.arange(len(strata)),
+        test_size=TEST_SHARE,
+        stratify=strata if can_keep else None,
+        random_state=random_state,
+    )
+
+
+def _refit(estimator: Any, parts: Parts, chosen: np.ndarray) -> Any:
+    copy = clone(estimator)
+    copy.set_params(sparsity=estimator.sparsity_, n_features=None, weight_decay=estimator.weight_decay_, verbose=0)
+    if isinstance(copy.affinity, np.ndarray):
+        copy.set_params(affinity=copy.affinity[np.ix_(chosen, chosen)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit of all rows has said it
+        return copy.fit(parts.X, parts.y)
+
+
+# Contenders --------------------------------------------------------------------------------------------------
+
+
+def _contend(model: Any, kind: Kind, judge: Judge, parts: Parts, random_state: int) -> Iterator[Contender]:
+    """The model, then familiar models of the same kind of target."""
+    yield Contender("this model", "", _median_used(model, parts.X_test), judge.forecast(model, parts.X_test))
+    if isinstance(judge, TimesJudge):  # scikit-learn has no survival models, but this package has
+        yield from _contend_survival(judge, parts, random_state)
+        return
+    train, test = _number_inputs(parts, kind)
+    for peer in kind.peers(parts.y, random_state):
+        fitted = _fit_peer(peer, train, parts.y)
+        n_used = _count_used(fitted[-1]) if peer.is_linear else train.shape[1]
+        yield Contender(peer.name, peer.note, n_used, judge.forecast(fitted, test))
+
+
+def _fit_peer(peer: Peer, train: np.ndarray, y: np.ndarray) -> Any:
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    if not peer.is_linear:
+        return peer.model.fit(train, y)
+    return make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), peer.model).fit(train, y)
+
+
+def _count_used(model: Any) -> int:
+    """Inputs with a coefficient that is not 0, of one linear model or of one for each class."""
+    models = getattr(model, "estimators_", [model])
+    coefficients = np.vstack([np.atleast_2d(part.coef_) for part in models])
+    return int(np.any(coefficients != 0, axis=0).sum())
+
+
+def _contend_survival(judge: TimesJudge, parts: Parts, random_state: int) -> Iterator[Contender]:
+    """Cox regression and a network of all features, and one survival curve for everyone."""
+    from lspin.baselines import DeepSurv
+
+    make = partial(DeepSurv, weight_decay=NETWORK_DECAY, random_state=random_state)
+    for model, name, note in ((make(()), "Cox regression", ""), (make(), "network", "all features, ")):
+        fitted = model.fit(parts.X, parts.y)
+        n_used = _median_used(fitted, parts.X_test)
+        said = f"{note}weight decay {NETWORK_DECAY:g}"
+        yield Contender(name, said, n_used, judge.forecast(fitted, parts.X_test))
+    everyone = kaplan_meier(parts.y).survival(judge.times)
+    shared = np.tile(everyone, (len(parts.y_test), 1))
+    yield Contender("Kaplan-Meier", "one curve for everyone", 0, Forecast(np.zeros(len(shared)), shared))
+
+
+def _median_used(model: Any, X: Any) -> float:
+    return float(np.median(np.asarray(model.selected(X).sum(axis=1)).ravel()))
+
+
+def _number_inputs(parts: Parts, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the columns most related to the target in the training rows, not-a-number where missing."""
+    from sklearn.feature_selection import f_classif, f_regression
+
+    X, X_test = (part if is_frame(part) or sp.issparse(part) else np.asarray(part, float) for part in parts[::2])
+    train, levels = read_table(X)
+    test, _ = read_table(X_test, levels)
+    kept = np.arange(train.values.shape[1])
+    if len(kept) > MOST_COLUMNS:
+        relate = f_classif if kind.has_classes else f_regression
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # columns that do not vary
+            strengths = np.nan_to_num(relate(train.values, parts.y)[0], nan=-1.0)
+        kept = np.sort(np.argsort(-strengths, kind="stable")[:MOST_COLUMNS])
+    owners = columns_of_inputs(X.shape[1], levels)
+    return _fill(train, kept, owners), _fill(test, kept, owners)
+
+
+def _fill(table: Any, kept: np.ndarray, owners: np.ndarray) -> np.ndarray:
+    values = _dense(table.values[:, kept])
+    return values if table.missing is None else np.where(_dense(table.missing[:, owners[kept]]), np.nan, values)
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if sp.issparse(matrix) else matrix

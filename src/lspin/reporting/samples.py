@@ -1,0 +1,331 @@
+"""The explained samples as a page shows them: features, groups, the gate map, and each sample's own entries."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lspin.explanation.groups import order_gate_map
+from lspin.explanation.record import Explanation, explain
+from lspin.fitting.prediction import predict_member
+from lspin.metrics import GateSummary, summarise_gates
+from lspin.tables.reading import columns_of_inputs
+from lspin.targets import Kind
+
+MOST_SAMPLES = 5000  # that a page holds
+MOST_ENTRIES = 80_000  # open gates that it holds, the strongest of each sample
+MAP_FEATURES = 50
+FEWEST_ALIKE = 5  # samples behind a number, where none may be told from the others
+QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """Explained samples, what is known of them, and the features that any of them selects."""
+
+    explanation: Explanation
+    is_held_out: np.ndarray  # (n,)
+    target: np.ndarray  # (n,), the numbers of the target: class codes, responses or signed times
+    groups: np.ndarray  # (n,)
+    features: np.ndarray  # (m,), columns that some sample selects, the most important first
+    values: dict[int, np.ndarray]  # of these columns: numbers or codes of levels, not-a-number where missing
+    levels: dict[int, tuple]  # of those that are categories
+    spread: np.ndarray | None  # (n, 2): lowest and highest prediction of the members
+    summary: GateSummary
+    n_given: int  # samples, of which the page may hold a part
+
+    @property
+    def is_multiclass(self) -> bool:
+        """Whether a prediction consists of one score a class."""
+        return self.explanation.n_outputs > 1
+
+
+def gather(estimator: Any, parts: list[tuple[Any, np.ndarray]]) -> Cohort:
+    """Explain the rows that the model learned from and, if given, those that it has not seen; targets are tidy."""
+    kind: Kind = estimator.kind_
+    n_given = sum(len(target) for _, target in parts)
+    chosen = [_thin(X, target, n_given) for X, target in parts]
+    explanations = [explain(estimator, X) for X, _ in chosen]
+    explanation = explanations[0] if len(parts) == 1 else _join(*explanations)
+    tables = [estimator._read(X) for X, _ in chosen]
+    strength = np.zeros(len(explanation.feature_names))
+    np.add.at(strength, explanation.columns, np.abs(explanation.open_contributions).sum(axis=1))
+    features = np.argsort(-strength, kind="stable")
+    is_selected = np.bincount(explanation.columns, minlength=len(strength)) > 0
+    features = features[is_selected[features]]
+    levels = {column: names for column, names in estimator._levels.items() if is_selected[column]}
+    place = np.full(len(strength), -1)
+    place[features] = np.arange(len(features))
+    used = sp.csr_array(
+        (explanation.open_gates, (explanation.rows, place[explanation.columns])),
+        shape=(len(explanation.sample_names), max(len(features), 1)),
+    )
+    return Cohort(
+        explanation=explanation,
+        is_held_out=np.repeat(np.arange(len(parts)) == 1, [len(target) for _, target in chosen]),
+        target=np.concatenate([kind.read_known(kind.entries(y, trains=False)) for _, y in chosen]),
+        groups=explanation.groups(),
+        features=features,
+        values={
+            int(column): np.concatenate(
+                [_column_of(table, int(column), estimator.n_features_in_, estimator._levels) for table in tables]
+            )
+            for column in features
+        },
+        levels=levels,
+        spread=_spread(estimator, tables, explanation),
+        summary=summarise_gates(used),
+        n_given=n_given,
+    )
+
+
+def _thin(X: Any, target: np.ndarray, n_given: int) -> tuple[Any, np.ndarray]:
+    """At most so many rows as a page holds, evenly spread."""
+    if n_given <= MOST_SAMPLES:
+        return X, target
+    from sklearn.utils import _safe_indexing
+
+    n_kept = max(1, MOST_SAMPLES * len(target) // n_given)
+    kept = np.linspace(0, len(target) - 1, n_kept).round().astype(int)
+    return _safe_indexing(X, kept), target[kept]
+
+
+def _join(first: Explanation, second: Explanation) -> Explanation:
+    """Two explanations by the same model as one."""
+    names = second.sample_names
+    if np.isin(names, first.sample_names).any():
+        names = np.array([f"held-out {name}" for name in names], object)
+    joined: dict[str, Any] = {
+        field: np.concatenate([getattr(first, field), getattr(second, field)])
+        for field in ("scores", "methods", "columns", "open_gates", "open_confidence", "open_contributions")
+    }
+    values = [part.open_values.astype(object) for part in (first, second)]
+    return replace(
+        first,
+        **joined,
+        open_values=np.concatenate(values),
+        sample_names=np.concatenate([first.sample_names, names]),
+        rows=np.concatenate([first.rows, second.rows + len(first.sample_names)]),
+    )
+
+
+def _column_of(table: Any, column: int, n_columns: int, levels: Any) -> np.ndarray:
+    """Numbers of a column, or the places of its levels; not-a-number where missing."""
+    owners = columns_of_inputs(n_columns, levels)
+    first, last = np.searchsorted(owners, [column, column + 1])
+    block = table.values[:, first:last]
+    block = block.toarray() if sp.issparse(block) else block
+    numbers = block.argmax(axis=1).astype(float) if column in levels else np.array(block[:, 0], float)
+    if table.missing is not None:
+        missing = table.missing[:, [column]]
+        missing = missing.toarray() if sp.issparse(missing) else missing
+        numbers[missing[:, 0]] = np.nan
+    return numbers
+
+
+def _spread(estimator: Any, tables: list[Any], explanation: Explanation) -> np.ndarray | None:
+    """The lowest and the highest prediction of the members: of the likeliest class, the response or the risk."""
+    if len(estimator.members_) == 1:
+        return None
+    kind: Kind = estimator.kind_
+    said = []
+    for member in estimator.members_:
+        outputs = np.concatenate([predict_member(member, table).outputs for table in tables])
+        said.append(kind.headline(kind.origin + kind.unit * outputs, explanation.scores))
+    return np.stack([np.min(said, axis=0), np.max(said, axis=0)], axis=1)
+
+
+# What the page is given --------------------------------------------------------------------------------------
+
+
+def list_features(cohort: Cohort, *, shows_samples: bool) -> dict[str, list]:
+    """The features that any sample selects, the most important first: how much, how often, and which way."""
+    explanation, n_samples = cohort.explanation, len(cohort.explanation.sample_names)
+    counts = np.bincount(explanation.columns, minlength=len(explanation.feature_names))
+    features = shown_features(cohort, shows_samples=shows_samples)
+    sizes = np.abs(explanation.open_contributions).sum(axis=1)
+    importance = np.bincount(explanation.columns, sizes, len(counts)) / n_samples
+    sure = np.bincount(explanation.columns, explanation.open_confidence, len(counts)) / np.maximum(counts, 1)
+    inside = [cohort.groups == group for group in range(cohort.groups.max() + 1)]
+    shares = [
+        np.bincount(explanation.columns[members[explanation.rows]], minlength=len(counts)) / members.sum()
+        for members in inside
+    ]
+    listed: dict[str, list] = {
+        "name": [str(name) for name in explanation.feature_names[features]],
+        "importance": _digits(importance[features]),
+        "share": _digits(counts[features] / n_samples),
+        "confidence": _digits(sure[features]),
+        "direction": _directions(cohort, features),
+        "groups": [_digits(share[features]) for share in shares],
+    }
+    if shows_samples:
+        known = [cohort.values[int(column)] for column in features]
+        listed["levels"] = [
+            [str(name) for name in cohort.levels[int(column)]] if int(column) in cohort.levels else None
+            for column in features
+        ]
+        listed["quantiles"] = [
+            None if int(column) in cohort.levels or np.isnan(values).all() else _digits(_quantiles(values))
+            for column, values in zip(features, known, strict=True)
+        ]
+    return listed
+
+
+def shown_features(cohort: Cohort, *, shows_samples: bool) -> np.ndarray:
+    """Columns that the page names: without samples, only those that several of them select."""
+    if shows_samples:
+        return cohort.features
+    counts = np.bincount(cohort.explanation.columns, minlength=len(cohort.explanation.feature_names))
+    return cohort.features[counts[cohort.features] >= FEWEST_ALIKE]
+
+
+def _quantiles(values: np.ndarray) -> np.ndarray:
+    return np.quantile(values[~np.isnan(values)], QUANTILES)
+
+
+def _directions(cohort: Cohort, features: np.ndarray) -> list[str]:
+    """Of one output, whether high values of a feature raise it; of several, the class it speaks of most."""
+    explanation = cohort.explanation
+    order = np.argsort(explanation.columns, kind="stable")
+    bounds = np.searchsorted(explanation.columns[order], np.stack([features, features + 1]))
+    directions = []
+    for column, first, last in zip(features.tolist(), *bounds, strict=True):
+        entries = order[first:last]
+        contributions = explanation.open_contributions[entries]
+        if cohort.is_multiclass:
+            place = int(np.abs(contributions).sum(axis=0).argmax())
+            directions.append(str(explanation.output_names[place]))
+        elif column in cohort.levels:
+            directions.append("by level")
+        else:
+            values = cohort.values[column][explanation.rows[entries]]
+            directions.append(_word_direction(values, contributions[:, 0]))
+    return directions
+
+
+def _word_direction(values: np.ndarray, contributions: np.ndarray) -> str:
+    if len(values) < 3 or values.std() == 0 or contributions.std() == 0:
+        return "raises" if contributions.mean() > 0 else "lowers"
+    trend = np.corrcoef(values, contributions)[0, 1]
+    if abs(trend) < 0.5:
+        return "mixed"
+    return "high raises" if trend > 0 else "high lowers"
+
+
+def list_groups(cohort: Cohort, *, shows_samples: bool) -> list[dict]:
+    """Samples with like gates: how many, their typical features, and what is predicted for and seen in them."""
+    place_of = {
+        int(column): place for place, column in enumerate(shown_features(cohort, shows_samples=shows_samples))
+    }
+    column_of = {name: column for column, name in enumerate(cohort.explanation.feature_names.tolist())}
+    listed = []
+    for group in range(cohort.groups.max() + 1):
+        members = np.flatnonzero(cohort.groups == group)
+        tells = shows_samples or len(members) >= FEWEST_ALIKE
+        names = cohort.explanation.typical_features(cohort.groups == group)
+        typical = [place_of.get(column_of[name]) for name in names]
+        listed.append(
+            {
+                "size": len(members),
+                "share": _digits([len(members) / len(cohort.groups)])[0],
+                "features": [place for place in typical if place is not None],
+                **(_summarise(cohort, members) if tells else {}),
+            }
+        )
+    return listed
+
+
+def _summarise(cohort: Cohort, members: np.ndarray) -> dict[str, Any]:
+    """What is predicted for some samples, and what was observed."""
+    return cohort.explanation.kind.summarise(cohort.explanation.scores[members], cohort.target[members])
+
+
+def lay_out_map(cohort: Cohort) -> dict[str, list]:
+    """The order of the map: samples of a group together, features that are open for the same samples too."""
+    features = cohort.features[:MAP_FEATURES]
+    place = np.full(len(cohort.explanation.feature_names), -1)
+    place[features] = np.arange(len(features))
+    shown = place[cohort.explanation.columns] >= 0
+    gates = np.zeros((len(cohort.groups), len(features)))
+    rows, columns = cohort.explanation.rows[shown], place[cohort.explanation.columns[shown]]
+    gates[rows, columns] = cohort.explanation.open_gates[shown]
+    samples, order = order_gate_map(gates, cohort.groups)
+    return {"features": order.tolist(), "samples": samples.tolist()}
+
+
+def list_samples(cohort: Cohort) -> dict[str, Any]:
+    """Every sample with its prediction and the entries of its strongest features."""
+    explanation = cohort.explanation
+    n_samples = len(explanation.sample_names)
+    output = explanation.scores.argmax(axis=1) if cohort.is_multiclass else np.zeros(n_samples, int)
+    contributions = explanation.open_contributions[np.arange(len(explanation.rows)), output[explanation.rows]]
+    by_strength = np.lexsort((-np.abs(contributions), explanation.rows))
+    bounds = np.searchsorted(explanation.rows, np.arange(n_samples + 1))
+    rank = np.arange(len(by_strength)) - bounds[explanation.rows[by_strength]]
+    most = max(10, MOST_ENTRIES // n_samples)
+    kept = by_strength[rank < most]
+    others = np.bincount(explanation.rows, contributions, n_samples)
+    others -= np.bincount(explanation.rows[kept], contributions[kept], n_samples)
+    listed: dict[str, Any] = {
+        "name": explanation.sample_names.tolist(),
+        "held_out": cohort.is_held_out.astype(int).tolist(),
+        "group": cohort.groups.tolist(),
+        "score": _digits(explanation.scores[np.arange(n_samples), output]),
+        "n_open": np.diff(bounds).tolist(),
+        "others": _digits(np.where(np.diff(bounds) > most, others, 0.0)),
+        "starts": np.append(0, np.cumsum(np.minimum(np.diff(bounds), most))).tolist(),
+        "baseline": _digits(explanation.baseline),
+        "entries": _list_entries(cohort, kept, contributions),
+        "observed": explanation.kind.list_observed(cohort.target),
+    }
+    if explanation.probabilities is not None:
+        listed["probabilities"] = [_digits(row) for row in explanation.probabilities]
+    if cohort.spread is not None:
+        listed["spread"] = [_digits(row) for row in cohort.spread]
+    return listed
+
+
+def _list_entries(cohort: Cohort, kept: np.ndarray, contributions: np.ndarray) -> dict[str, list]:
+    explanation = cohort.explanation
+    place_of = np.full(len(explanation.feature_names), -1)
+    place_of[cohort.features] = np.arange(len(cohort.features))
+    values, places = _values_and_places(cohort, kept)
+    listed = {
+        "feature": place_of[explanation.columns[kept]].tolist(),
+        "gate": _digits(explanation.open_gates[kept], 3),
+        "value": _digits(values),
+        "place": places.round().astype(int).tolist(),
+        "contribution": _digits(contributions[kept]),
+    }
+    if cohort.spread is not None:
+        listed["confidence"] = _digits(explanation.open_confidence[kept], 3)
+    return listed
+
+
+def _values_and_places(cohort: Cohort, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The value of each entry and its percentile in the cohort; of a level, the share of samples that have it."""
+    rows, columns = cohort.explanation.rows[kept], cohort.explanation.columns[kept]
+    values, places = np.empty(len(kept)), np.empty(len(kept))
+    order = np.argsort(columns, kind="stable")
+    bounds = np.searchsorted(columns[order], np.stack([cohort.features, cohort.features + 1]))
+    for column, first, last in zip(cohort.features.tolist(), *bounds, strict=True):
+        here = order[first:last]
+        whole = np.sort(cohort.values[column][~np.isnan(cohort.values[column])])
+        values[here] = cohort.values[column][rows[here]]
+        below, not_above = (np.searchsorted(whole, values[here], side=side) for side in ("left", "right"))
+        inside = not_above - below if column in cohort.levels else (below + not_above) / 2
+        places[here] = 100 * inside / max(len(whole), 1)
+    return values, places
+
+
+def _digits(numbers: Any, n_digits: int = 5) -> list:
+    """Numbers with so many significant digits, which is all that a page shows; whole ones as such."""
+    return [_shorten(float(f"{number:.{n_digits}g}")) for number in np.asarray(numbers, float).tolist()]
+
+
+def _shorten(number: float) -> float | int | None:
+    if number != number or number in (np.inf, -np.inf):
+        return None
+    return int(number) if number.is_integer() and abs(number) < 1e15 else number

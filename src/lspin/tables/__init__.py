@@ -1,0 +1,1 @@
+"""X as people have it becomes checked, merged, encoded arrays; so do labels and weights."""

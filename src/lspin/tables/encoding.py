@@ -1,0 +1,212 @@
+"""Columns become the standardised inputs of the networks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lspin.tables.grid import Grid, Rows, column_blocks, pick_columns
+from lspin.tables.reading import Levels, columns_of_inputs
+
+SMALLEST = np.finfo(float).smallest_subnormal
+
+LARGEST_DEVIATION = 1e6  # standardised values are cut off here, so that no overflow follows
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the columns of a table become the inputs of the networks."""
+
+    n_columns: int  # of the user's table
+    features: np.ndarray  # (n_features,), positions of the columns that vary
+    owners: np.ndarray  # (n_inputs,), which of the features an input belongs to
+    center: np.ndarray  # (n_inputs,)
+    scale: np.ndarray  # (n_inputs,), infinite where an input does not vary
+    levels: Levels  # of the categorical columns, by their position
+    sees_missing: bool  # whether the gating network is told which values are missing
+    zero_is_absent: bool = False  # whether a 0 is no value at all, so that it has no gate
+
+    @property
+    def n_features(self) -> int:
+        """Number of gates."""
+        return len(self.features)
+
+    @property
+    def n_context(self) -> int:
+        """Number of inputs of the gating network."""
+        return len(self.owners) + self.sees_missing * self.n_features
+
+    @property
+    def shared_owners(self) -> np.ndarray | None:
+        """The owners where some gate serves several inputs, else nothing."""
+        return None if len(self.owners) == self.n_features else self.owners
+
+
+def learn_encoding(rows: Rows, levels: Levels, n_columns: int, features: np.ndarray | None = None) -> Encoding:
+    """Centers and scales of all inputs, learned from these rows, and which columns vary at all.
+
+    Parameters
+    ----------
+    rows, levels
+        From :func:`merge_rows` and :func:`read_table`.
+    n_columns
+        Number of columns of the user's table.
+    features
+        The columns to keep; without it, those that vary in these rows.
+
+    """
+    column_of = columns_of_inputs(n_columns, levels)
+    center, scale = _moments(rows, column_of)
+    for column in levels:
+        # One scale for a categorical column, so that all its levels together vary by 1.
+        inside = column_of == column
+        spread = np.sqrt(np.where(np.isfinite(scale[inside]), scale[inside] ** 2, 0.0).sum())
+        scale[inside] = spread if spread > 0 else np.inf
+    if features is None:
+        features = np.unique(column_of[np.isfinite(scale)])
+    if len(features) == 0:
+        raise ValueError(
+            f"all {n_columns} columns are constant over the {len(rows.target)} distinct rows: "
+            "there is nothing to learn from"
+        )
+    kept = np.isin(column_of, features)
+    return Encoding(
+        n_columns=n_columns,
+        features=features,
+        owners=np.searchsorted(features, column_of[kept]),
+        center=center[kept],
+        scale=scale[kept],
+        levels=levels,
+        sees_missing=rows.grid.missing is not None,
+        zero_is_absent=rows.grid.is_sparse,
+    )
+
+
+def encode(table: Grid, encoding: Encoding) -> tuple[np.ndarray, np.ndarray | None]:
+    """Standardised inputs and, where any value is missing, which ones: both only for the columns that vary."""
+    return encode_inputs(table, encoding, slice(None)), missing_flags(table, encoding)
+
+
+def encode_inputs(table: Grid, encoding: Encoding, which: np.ndarray | slice) -> np.ndarray:
+    """Some of the standardised inputs in double precision, shape ``(n, n_chosen)``."""
+    column_of = columns_of_inputs(encoding.n_columns, encoding.levels)
+    places: Any = which
+    if encoding.n_features < encoding.n_columns:
+        places = np.flatnonzero(np.isin(column_of, encoding.features))[which]
+    values = pick_columns(table.values, table.rows, places)
+    values = values.toarray() if sp.issparse(values) else values
+    with np.errstate(over="ignore"):  # what is too large is cut off below
+        standard = (values - encoding.center[which]) / encoding.scale[which]
+    if table.missing is not None:
+        missing = pick_columns(table.missing, table.rows, column_of[places])
+        standard[missing.toarray() if sp.issparse(missing) else missing] = 0.0
+    return np.clip(standard, -LARGEST_DEVIATION, LARGEST_DEVIATION, out=standard)
+
+
+def missing_flags(table: Grid, encoding: Encoding) -> np.ndarray | None:
+    """Which values are missing in the columns that vary, shape ``(n, n_features)``."""
+    if table.missing is None:
+        return None
+    missing = pick_columns(table.missing, table.rows, encoding.features)
+    return missing.toarray() if sp.issparse(missing) else missing
+
+
+def context_blocks(table: Grid, encoding: Encoding) -> Iterator[Any]:
+    """What a gating network may see, a block of columns at a time, so that no whole copy of it is ever made."""
+    if encoding.zero_is_absent:
+        yield sparse_context(scale_sparse(table.values, encoding), table.missing, encoding)
+        return
+    for part in column_blocks(table.n_rows, len(encoding.owners)):
+        yield encode_inputs(table, encoding, part)
+    if encoding.sees_missing:
+        flags = missing_flags(table, encoding)
+        yield np.zeros((table.n_rows, encoding.n_features)) if flags is None else flags.astype(np.float64)
+
+
+def scale_sparse(values: sp.csr_array, encoding: Encoding) -> sp.csr_array:
+    """Inputs of a sparse table: scaled, not centred."""
+    scaled = sp.csr_array(_keep_varying(values, encoding) @ sp.diags_array(1 / encoding.scale))
+    np.clip(scaled.data, -LARGEST_DEVIATION, LARGEST_DEVIATION, out=scaled.data)
+    return scaled
+
+
+def sparse_context(inputs: sp.csr_array, missing: sp.csr_array | None, encoding: Encoding) -> sp.csr_array:
+    """What the gating network sees of a sparse table: see :func:`gating_context`."""
+    if not encoding.sees_missing:
+        return inputs
+    flags = sp.csr_array(inputs.shape) if missing is None else missing[:, encoding.features].astype(np.float64)
+    return sp.csr_array(sp.hstack([inputs, flags], format="csr"))
+
+
+def gating_context(inputs: np.ndarray, missing: np.ndarray | None, encoding: Encoding) -> np.ndarray:
+    """What the gating network sees: the inputs and, if some were missing in training, which are missing."""
+    if not encoding.sees_missing:
+        return inputs
+    flags = np.zeros((len(inputs), encoding.n_features)) if missing is None else missing
+    return np.hstack([inputs, flags])
+
+
+def _keep_varying(values: Any, encoding: Encoding) -> Any:
+    if encoding.n_features == encoding.n_columns:
+        return values
+    column_of = columns_of_inputs(encoding.n_columns, encoding.levels)
+    return values[:, np.flatnonzero(np.isin(column_of, encoding.features))]
+
+
+def _moments(rows: Rows, column_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted mean and standard deviation of each input; a scale is infinite where nothing varies."""
+    values, missing, places = rows.grid
+    if rows.grid.is_sparse:
+        return _sparse_moments(values, rows.weight)
+    blocks = [
+        _dense_moments(
+            pick_columns(values, places, part),
+            None if missing is None else pick_columns(missing, places, column_of[part]),
+            rows.weight,
+        )
+        for part in column_blocks(rows.grid.n_rows, values.shape[1])
+    ]
+    center, scale = zip(*blocks, strict=True)
+    return np.concatenate(center), np.concatenate(scale)
+
+
+def _dense_moments(
+    values: np.ndarray, missing: np.ndarray | None, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    # Numbers near the largest float would overflow when squared.
+    largest = np.abs(values).max(axis=0).astype(np.float64)
+    unit = np.where(largest > 0, largest, 1.0)
+    scaled = values / unit
+    weight = weights[:, None]
+    if missing is not None:
+        weight = np.where(missing, 0.0, weight)
+    total = np.broadcast_to(weight, scaled.shape).sum(axis=0)
+    total = np.where(total > 0, total, 1.0)
+    mean = (weight * scaled).sum(axis=0) / total
+    spread = np.sqrt((weight * (scaled - mean) ** 2).sum(axis=0) / total)
+    # Where 0 is an ordinary value, a shut gate stands for 0; elsewhere it stands for the mean.
+    mean = np.where(np.abs(mean) > spread, mean, 0.0)
+    # Below a few units in the last place, what varies is rounding.
+    return mean * unit, np.where(spread > 1e-14, np.maximum(spread * unit, SMALLEST), np.inf)
+
+
+def _sparse_moments(values: sp.csr_array, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Scales only: a sparse table is not centred, for its zeros must stay zeros.
+
+    The scale of a column is the size of the entries that are there, so that a rare one is no giant. Columns
+    whose sizes are within a factor of ten of the usual one are taken to have one unit, and share its scale.
+    """
+    shares = weight / weight.sum()
+    largest = np.maximum(np.abs(values).max(axis=0).toarray().ravel(), np.finfo(float).tiny)
+    scaled = values @ sp.diags_array(1 / largest)
+    stored = shares @ (scaled != 0).astype(np.float64)
+    mean, square = shares @ scaled, shares @ scaled.power(2)
+    varies = np.sqrt(np.maximum(square - mean**2, 0.0)) > 1e-7
+    size = np.sqrt(square / np.maximum(stored, np.finfo(float).tiny))
+    with np.errstate(over="ignore"):
+        size = np.minimum(size * largest, np.finfo(float).max)
+    usual = np.median(size[varies]) if varies.any() else 1.0
+    size = np.where((size > usual / 10) & (size / 10 < usual), usual, size)
+    return np.zeros(values.shape[1]), np.where(varies, np.maximum(size, SMALLEST), np.inf)

@@ -1,0 +1,196 @@
+"""Frames, arrays and sparse matrices become numbers: names, levels and missing values."""
+
+from collections import Counter
+from collections.abc import Hashable
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from lspin.tables.grid import Grid
+
+Levels = dict[int, tuple[Hashable, ...]]
+
+
+def read_table(X: Any, levels: Levels | None = None) -> tuple[Grid, Levels]:
+    """Numbers of a frame, an array or a sparse matrix, and the levels of its categorical columns.
+
+    Parameters
+    ----------
+    X
+        A pandas or polars frame, a two-dimensional array of floats or a CSR matrix of floats.
+    levels
+        What :func:`read_table` returned for the table the model was fitted on; without it, the levels that
+        occur are learned. A value that is not among the levels counts as missing.
+
+    """
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return _read_frame(frame, levels)
+    if levels:
+        raise ValueError(
+            f"the model was fitted on a frame whose column {min(levels)} is categorical (levels such as "
+            f"{levels[min(levels)][:3]}), so it needs a frame here too, not {type(X).__name__}"
+        )
+    if sp.issparse(X):
+        return _read_sparse(X), {}
+    return _split_missing(X), {}
+
+
+def _read_frame(frame: nw.DataFrame, levels: Levels | None) -> tuple[Grid, Levels]:
+    if not levels and (plain := _plain_numbers(nw.to_native(frame))) is not None:
+        _refuse_infinity(plain, frame.columns)
+        missing = np.isnan(plain)
+        return (Grid(np.where(missing, 0.0, plain), missing) if missing.any() else Grid(plain, None)), {}
+    blocks: list[np.ndarray] = []
+    known: Levels = {}
+    missing = np.zeros(frame.shape, bool)
+    for position, name in enumerate(frame.columns):
+        column = frame[:, position]
+        if (levels is not None and position in levels) or (levels is None and _is_categorical(column)):
+            entries = column.to_list()
+            known[position] = levels[position] if levels is not None else _find_levels(entries)
+            block, missing[:, position] = _one_hot(entries, known[position])
+        else:
+            block = _read_numbers(column, name)
+            missing[:, position] = np.isnan(block[:, 0])
+        blocks.append(block)
+    values = np.hstack(blocks)
+    _refuse_infinity(values, [n for n, b in zip(frame.columns, blocks, strict=True) for _ in range(b.shape[1])])
+    return Grid(np.where(np.isnan(values), 0.0, values), missing if missing.any() else None), known
+
+
+def _plain_numbers(frame: Any) -> np.ndarray | None:
+    """The values of a pandas frame that holds nothing but NumPy's numbers, all at once, for columns are many."""
+    if not isinstance(frame, pd.DataFrame):
+        return None
+    if not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes):
+        return None
+    is_single = all(dtype == np.float32 for dtype in frame.dtypes)
+    return np.ascontiguousarray(frame.to_numpy(np.float32 if is_single else np.float64))  # no copy, if it may be
+
+
+def _is_categorical(column: nw.Series) -> bool:
+    return column.dtype in (nw.Categorical, nw.Enum)
+
+
+def _find_levels(entries: list[Any]) -> tuple[Hashable, ...]:
+    present = {_level(entry) for entry in entries if not is_missing(entry)}
+    return tuple(sorted(present, key=lambda level: (type(level).__name__, level)))
+
+
+def _one_hot(entries: list[Any], levels: tuple[Hashable, ...]) -> tuple[np.ndarray, np.ndarray]:
+    places = {level: place for place, level in enumerate(levels)}
+    codes = np.array([-1 if is_missing(entry) else places.get(_level(entry), -1) for entry in entries])
+    return (codes[:, None] == np.arange(len(levels))).astype(np.float64), codes < 0
+
+
+def is_missing(entry: Any) -> bool:
+    """Whether an entry of a column stands for no value."""
+    return entry is None or entry is pd.NA or entry != entry
+
+
+def _level(entry: Any) -> Hashable:
+    """A level as something a saved file can hold."""
+    if isinstance(entry, np.generic):
+        entry = entry.item()
+    return entry if isinstance(entry, str | int | float) else str(entry)
+
+
+def _read_numbers(column: nw.Series, name: str) -> np.ndarray:
+    if column.dtype == nw.Object:
+        column = _numbers_of_objects(column, name)
+    if column.dtype == nw.String:
+        examples = ", ".join(repr(entry) for entry in column.drop_nulls().unique().to_list()[:3])
+        raise ValueError(
+            f"column {name!r} holds text ({examples}); make it categorical "
+            f"(X[{name!r}] = X[{name!r}].astype('category')) or turn it into numbers"
+        )
+    if _is_categorical(column):
+        raise ValueError(f"column {name!r} is categorical here, but held numbers when the model was fitted")
+    if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+        raise ValueError(
+            f"column {name!r} is of type {column.dtype}, which is neither a number, a boolean nor a category; "
+            "turn it into a number (for dates: days since some day)"
+        )
+    return np.asarray(column.cast(nw.Float64).to_numpy(), np.float64)[:, None]
+
+
+def _numbers_of_objects(column: nw.Series, name: str) -> nw.Series:
+    entries = [None if is_missing(entry) else entry for entry in column.to_list()]
+    if all(entry is None or isinstance(entry, int | float | np.number | np.bool_) for entry in entries):
+        numbers = [np.nan if entry is None else float(entry) for entry in entries]
+        return nw.new_series(name, numbers, nw.Float64, backend=column.implementation)
+    return nw.new_series(name, [None if e is None else str(e) for e in entries], nw.String, backend="pandas")
+
+
+def _split_missing(values: np.ndarray) -> Grid:
+    _refuse_infinity(values, None)
+    missing = np.isnan(values)
+    if not missing.any():
+        return Grid(values, None)
+    return Grid(np.where(missing, 0.0, values), missing)
+
+
+def _read_sparse(matrix: sp.csr_array) -> Grid:
+    matrix = sp.csr_array(matrix, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    holes = np.isnan(matrix.data)
+    if np.isinf(matrix.data).any():
+        row, column = _entry_of(matrix, int(np.flatnonzero(np.isinf(matrix.data))[0]))
+        raise ValueError(f"Input X contains infinity in column {column} (row {row})")
+    if not holes.any():
+        return Grid(matrix, None)
+    missing = sp.csr_array((holes, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
+    missing.eliminate_zeros()
+    matrix.data[holes] = 0.0
+    matrix.eliminate_zeros()
+    return Grid(matrix, missing)
+
+
+def _entry_of(matrix: sp.csr_array, place: int) -> tuple[int, int]:
+    return int(np.searchsorted(matrix.indptr, place, side="right")) - 1, int(matrix.indices[place])
+
+
+def _refuse_infinity(values: np.ndarray, names: list[str] | None) -> None:
+    with np.errstate(all="ignore"):
+        if np.isfinite(values.sum()) or not np.isinf(values).any():
+            return
+    row, column = np.argwhere(np.isinf(values))[0]
+    name = int(column) if names is None else names[column]
+    raise ValueError(
+        f"Input X contains infinity in column {name!r} (row {row}); if it stands for an unknown value, "
+        "make it missing (NaN)"
+    )
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or polars frame; a lazy frame, an empty one or a name given twice is an error."""
+    if nw.dependencies.is_polars_lazyframe(X):
+        raise TypeError("X is a lazy frame, whose values are not there yet: give X.collect()")
+    _refuse_duplicate_names(X)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return False
+    n_rows, n_columns = frame.shape
+    if n_rows == 0 or n_columns == 0:
+        raise ValueError(
+            f"Found array with {n_rows} sample(s) and {n_columns} feature(s) "
+            f"(shape=({n_rows}, {n_columns})) while a minimum of 1 is required."
+        )
+    return True
+
+
+def _refuse_duplicate_names(X: Any) -> None:
+    names = list(getattr(X, "columns", []))
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"column name {name!r} occurs {count} times; names must be unique")
+
+
+def columns_of_inputs(n_columns: int, levels: Levels) -> np.ndarray:
+    """The column that each input comes from."""
+    return np.repeat(np.arange(n_columns), [len(levels.get(column, (0,))) for column in range(n_columns)])

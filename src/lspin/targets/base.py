@@ -1,0 +1,107 @@
+"""What every estimator of the package shares: how a table, a target and weights are read and checked."""
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, _safe_indexing
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from lspin.tables.grid import Grid, Rows
+from lspin.tables.labels import read_weights
+from lspin.tables.merging import merge_rows
+from lspin.tables.reading import Levels, is_frame, read_table
+from lspin.targets.kind import Kind
+
+
+class Given(NamedTuple):
+    """A table with its target as the user gave it, and what was read of it."""
+
+    X: Any  # rows of positive weight
+    kept: np.ndarray  # their places among all rows
+    n_rows: int  # all rows
+    rows: Rows
+    levels: Levels
+    kind: Kind  # with what the rows tell of it
+
+
+class TableEstimator(BaseEstimator):
+    """An estimator for tables as people have them: names, categories, missing values, weights.
+
+    A subclass says which kind of target it predicts (``_kind``), how a table is stored (``_store``) and what its
+    model gives for a table (``_outputs``). A fitted one has ``kind_``, and knows the levels of its categories.
+    """
+
+    kind_: Kind
+    origin_: dict[str, Any]  # names of the target and of the samples, if the table was read from a file
+
+    @abstractmethod
+    def _kind(self) -> Kind:
+        """The kind of target, of which nothing has been learned yet."""
+
+    @abstractmethod
+    def _outputs(self, X: Any) -> np.ndarray:
+        """Outputs of the fitted model for a table, shape ``(n, n_outputs)``."""
+
+    @property
+    @abstractmethod
+    def _levels(self) -> Levels:
+        """Levels of the categorical columns that the model was fitted on."""
+
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Given:
+        """Read and check a table to learn from; equal rows become one."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        X = self._check_table(X, reset=True)
+        kind = self._kind()
+        entries = kind.entries(y, trains=True)
+        check_consistent_length(X, entries)
+        weights = read_weights(sample_weight, X)
+        kept = np.flatnonzero(weights)
+        if len(kept) < len(weights):
+            X = _safe_indexing(X, kept)
+        kind, target = kind.read(entries[kept])
+        table, levels = read_table(X)
+        rows = merge_rows(self._store(table, levels), target, weights[kept])
+        if len(rows.target) < 2:
+            raise ValueError(
+                f"n_samples=1: the table has one distinct row of positive weight ({len(weights)} in all), and "
+                "at least two are needed"
+            )
+        return Given(X, kept, len(weights), rows, levels, kind.learn(rows, self._column_names))
+
+    def _learn_from(self, kind: Kind, rows: Rows, outputs: np.ndarray) -> None:
+        """Show what was learned of the target, once the model gives outputs for its training rows."""
+        self.kind_ = kind.finish(rows, outputs)
+        for name, value in self.kind_.attributes.items():
+            setattr(self, name, value)
+
+    @property
+    def _column_names(self) -> Any:
+        """Names of the columns, or their positions."""
+        return getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        """The table with names and number of columns checked; arrays become arrays of floats."""
+        if is_frame(X):
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        kinds = [np.float64, np.float32]  # others become the first
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=kinds, ensure_all_finite=False)
+
+    def _store(self, table: Grid, levels: Levels) -> Grid:
+        """The table in the form that the estimator works on, dense or sparse."""
+        return table
+
+    def _read(self, X: Any) -> Grid:
+        check_is_fitted(self)
+        return read_table(self._check_table(X, reset=False), self._levels)[0]
+
+    # What scikit-learn asks.
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        return tags

@@ -1,0 +1,349 @@
+"""Survival times: a time to an event or to censoring; the output is a log-hazard.
+
+A target is one signed number a row: the time, negative where it was censored. For fitting it becomes its rank,
+because the partial likelihood depends on the order of the times alone.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from lspin.core.losses import CoxLoss
+from lspin.survival import (
+    StepFunction,
+    breslow_hazard,
+    calibration_at,
+    find_time_columns,
+    harrell_concordance,
+    integrated_brier_score,
+    kaplan_meier,
+    make_survival,
+    read_survival,
+    survival_probability,
+)
+from lspin.survival.curves import martingale_residuals
+from lspin.survival.targets import sign_times, split_times
+from lspin.tables.grid import Rows, gather
+from lspin.targets.base import TableEstimator
+from lspin.targets.intervals import SMALLEST_BIN, Interval, bootstrap
+from lspin.targets.kind import Forecast, Judge, Kind, Metric, Peer
+
+HIGHEST_PRICE = 0.5  # nats an event
+N_TIMES = 20  # at which survival is judged
+THIRDS = ("lowest third of the risk", "middle third", "highest third")
+
+
+@dataclass(frozen=True, eq=False)
+class Times(Kind):
+    """Times to an event, perhaps censored."""
+
+    task: ClassVar[str] = "survive"
+    noun: ClassVar[str] = "survival model"
+    target_word: ClassVar[str] = "the risk"
+    scale: ClassVar[str] = "log-hazard"
+    scale_words: ClassVar[str] = "the log-hazard"
+    score_name: ClassVar[str] = "concordance"
+    loss_unit: ClassVar[str] = "nats an event"
+    ratio: ClassVar[str | None] = "hazard ratio"
+    exponential: ClassVar[str | None] = "hazard ratio"
+    tells_little: ClassVar[bool] = True
+    learned_types: ClassVar[Mapping[str, type]] = {
+        "unique_times_": np.ndarray,
+        "cumulative_baseline_hazard_": np.ndarray,
+    }
+
+    ties: str = "efron"
+    baseline: StepFunction | None = None  # cumulative hazard of a log-hazard of 0
+
+    @property
+    def known_baseline(self) -> StepFunction:
+        """The baseline hazard, once the model is fitted."""
+        assert self.baseline is not None
+        return self.baseline
+
+    # Reading.
+
+    def entries(self, y: Any, *, trains: bool) -> np.ndarray:
+        """Signed times; training rows need an event."""
+        return sign_times(read_survival(y, needs_events=trains))
+
+    def read(self, entries: np.ndarray) -> tuple[Self, np.ndarray]:
+        """The signed times; rows that are all censored are an error."""
+        if not (entries > 0).any():
+            raise ValueError(
+                f"all {len(entries)} samples of positive weight are censored: there is no event to learn from"
+            )
+        return self, entries
+
+    def read_known(self, entries: np.ndarray) -> np.ndarray:
+        """The signed times."""
+        return entries
+
+    def tidy(self, y: Any, name: str = "y") -> np.ndarray:
+        """A structured array with the fields ``event`` and ``time``."""
+        survival = read_survival(y, needs_events=False)
+        return make_survival(survival.time, survival.event)
+
+    def learn(self, rows: Rows, names: Sequence[Any]) -> Self:
+        """Nothing, but warn of columns that follow the time."""
+        if rows.grid.is_sparse or rows.grid.values.shape[1] != len(names):
+            return self  # levels of categories are no times
+        values, missing, _ = gather(rows.grid)
+        numbers = values if missing is None else np.where(missing, np.nan, values)
+        for place in find_time_columns(numbers, np.abs(rows.target)):
+            warnings.warn(
+                f"column {names[place]!r} rises or falls with the time without exception: is it the time itself? "
+                "Then it must not be a feature",
+                UserWarning,
+                stacklevel=4,
+            )
+        return self
+
+    def adjust(self, rows: Rows) -> Rows:
+        """Signed ranks of the times."""
+        _, ranks = np.unique(np.abs(rows.target), return_inverse=True)
+        return rows._replace(target=np.sign(rows.target) * (1.0 + ranks))
+
+    def finish(self, rows: Rows, outputs: np.ndarray) -> Self:
+        """The baseline hazard by Breslow."""
+        survival = split_times(rows.target)
+        return replace(self, baseline=breslow_hazard(survival, log_hazard=outputs[:, 0], weight=rows.weight))
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Times of the training rows, and the cumulative baseline hazard at these."""
+        curve = self.known_baseline
+        return {"unique_times_": curve.x, "cumulative_baseline_hazard_": curve.y}
+
+    def restore(self, attributes: Mapping[str, Any]) -> Self:
+        """With the baseline hazard of a file."""
+        times, hazards = attributes["unique_times_"], attributes["cumulative_baseline_hazard_"]
+        return replace(self, baseline=StepFunction(times, hazards, before=0.0))
+
+    # Fitting.
+
+    @property
+    def loss(self) -> CoxLoss:
+        """The Cox partial likelihood."""
+        return CoxLoss(self.ties)
+
+    def constant(self, rows: Rows) -> np.ndarray:
+        """The baseline: 0."""
+        return np.zeros(1)
+
+    def highest_price(self, rows: Rows) -> float:
+        """Half a nat an event: only differences of a partial likelihood count, and real cohorts gain less."""
+        return HIGHEST_PRICE
+
+    def strata(self, target: np.ndarray) -> np.ndarray:
+        """Events and censored rows."""
+        return target > 0
+
+    def regressand(self, rows: Rows) -> np.ndarray:
+        """Martingale residuals of a model without features."""
+        return martingale_residuals(split_times(rows.target), weight=rows.weight)[:, None]
+
+    def information(self, rows: Rows) -> float:
+        """Weight of the events."""
+        return float(rows.weight[rows.target > 0].sum())
+
+    def score(self, outputs: Sequence[np.ndarray], parts: Sequence[Rows]) -> float:
+        """Mean concordance over the parts; those in which no pair of rows can be compared do not count."""
+        scores, weights = [], []
+        for part, rows in zip(outputs, parts, strict=True):
+            try:
+                found = harrell_concordance(split_times(rows.target), risk=part[:, 0], weight=rows.weight)
+            except ValueError:
+                continue
+            scores.append(found.c_index)
+            weights.append(rows.weight.sum())
+        return float(np.average(scores, weights=weights)) if scores else float("nan")
+
+    def standard_error(self, score: float, target: np.ndarray) -> float:
+        """That of a share of the events."""
+        return float(np.sqrt(score * (1 - score) / max(int((target > 0).sum()), 1)))
+
+    # Using outputs.
+
+    def decide(self, outputs: np.ndarray) -> np.ndarray:
+        """Log-hazards."""
+        return outputs[:, 0]
+
+    def grade(self, y: Any, predicted: np.ndarray, weight: Any = None) -> float:
+        """Harrell's concordance."""
+        return harrell_concordance(y, risk=predicted, weight=weight).c_index
+
+    def survival(self, log_hazard: np.ndarray) -> np.ndarray:
+        """Probability to be without the event at the times of the baseline, shape ``(n, n_times)``."""
+        return survival_probability(self.known_baseline, log_hazard=log_hazard)
+
+    # Words and tables.
+
+    def say(self, scores: np.ndarray) -> str:
+        """The hazard as a multiple of the baseline's."""
+        return f"{np.exp(scores[0]):.2f} times the baseline hazard"
+
+    def list_predictions(self, scores: np.ndarray) -> dict[str, np.ndarray]:
+        """The log-hazard, and the time by which half of such samples have the event."""
+        passed = self.survival(scores[:, 0]) <= 0.5
+        times = self.known_baseline.x[passed.argmax(axis=1)]
+        return {"log-hazard": scores[:, 0], "median time": np.where(passed.any(axis=1), times, np.nan)}
+
+    def chance(self, target: np.ndarray) -> float:
+        """A random order."""
+        return 0.5
+
+    def say_chance(self, chance: float) -> str:
+        """The ends of the scale."""
+        return "1 is perfect, 0.5 no better than chance"
+
+    def name_raised(self, target_name: str) -> str | None:
+        """The risk."""
+        return "the risk"
+
+    def summarise(self, scores: np.ndarray, target: np.ndarray) -> dict[str, Any]:
+        """Mean log-hazard and share of events."""
+        predicted, observed = float(scores[:, 0].mean()), float((target > 0).mean())
+        said = f"hazard ratio {np.exp(predicted):.3g} on average, {observed:.0%} had the event"
+        return {"predicted": [predicted], "observed": [observed], "said": said}
+
+    def list_observed(self, target: np.ndarray) -> Sequence[Any]:
+        """Time, and 1 for an event."""
+        return [[abs(time), int(time > 0)] for time in target.tolist()]
+
+    # Judging.
+
+    def evaluand(self, tidy: np.ndarray) -> np.ndarray:
+        """Martingale residuals."""
+        return martingale_residuals(tidy)
+
+    def judge(self, train: np.ndarray, test: np.ndarray) -> "TimesJudge":
+        """Concordance and the integrated Brier score."""
+        return TimesJudge(train, test, last=float(self.known_baseline.x[-1]))
+
+    def peers(self, train: np.ndarray, random_state: int) -> Sequence[Peer]:
+        """None: scikit-learn has no survival models."""
+        return ()
+
+
+class TimesJudge(Judge):
+    """Scores of log-hazards and survival curves."""
+
+    def __init__(self, train: np.ndarray, test: np.ndarray, *, last: float) -> None:
+        self.train, self.test = train, test
+        seen = test["time"][test["event"]]
+        self.times = np.unique(np.quantile(seen, np.linspace(0.1, 0.8, N_TIMES))) if len(seen) else np.empty(0)
+        self.times = self.times[self.times < min(test["time"].max(), train["time"].max(), last)]
+        self.metrics = [Metric("c_index", "concordance (Harrell's C)", "high", 0.5)]
+        if len(self.times) > 1:
+            self.metrics.append(Metric("brier", "integrated Brier score", "low", None))
+
+    def forecast(self, model: Any, X: Any) -> Forecast:
+        """Log-hazards, and survival at the times that are judged."""
+        risk = model.predict(X)
+        hazard = StepFunction(model.unique_times_, model.cumulative_baseline_hazard_, before=0.0)
+        return Forecast(risk, survival_probability(hazard, log_hazard=risk, times=self.times))
+
+    def score(self, forecast: Forecast, draws: list[np.ndarray]) -> dict[str, Interval]:
+        """Both with the bootstrap's interval; draws without a pair to compare are left out."""
+
+        def concordance(rows: np.ndarray) -> float:
+            return harrell_concordance(self.test[rows], risk=forecast.predicted[rows]).c_index
+
+        def brier(rows: np.ndarray) -> float:
+            given = None if forecast.survival is None else forecast.survival[rows]
+            return integrated_brier_score(self.test[rows], survival=given, times=self.times, train=self.train)
+
+        measures: dict[str, Callable[[np.ndarray], float]] = {"c_index": concordance, "brier": brier}
+        return {metric.key: bootstrap(measures[metric.key], draws) for metric in self.metrics}
+
+    def calibrate(self, forecast: Forecast) -> dict[str, Any]:
+        """Predicted and observed survival at the middle one of the times."""
+        if len(self.times) < 2 or forecast.survival is None:
+            return {"x": "", "y": "", "limits": [0, 1], "bins": []}
+        place = len(self.times) // 2
+        n_groups = max(1, min(5, len(self.test) // (2 * SMALLEST_BIN)))
+        found = calibration_at(
+            self.test, survival=forecast.survival[:, place], at=self.times[place], n_groups=n_groups
+        )
+        rows = zip(found.predicted, found.observed, found.lower, found.upper, found.size, strict=True)
+        at = f"time {self.times[place]:.4g}"
+        return {
+            "x": f"predicted survival at {at}",
+            "y": f"observed survival at {at}",
+            "limits": [0, 1],
+            "bins": [row for row in rows if np.isfinite(row[1])],
+        }
+
+    def list_curves(self, forecast: Forecast) -> list[dict[str, Any]]:
+        """Survival by thirds of the predicted risk, on a grid, so that no step is one sample's time."""
+        thirds = np.searchsorted(np.quantile(forecast.predicted, [1 / 3, 2 / 3]), forecast.predicted)
+        curves = []
+        for third, name in enumerate(THIRDS):
+            rows = np.flatnonzero(thirds == third)
+            if len(rows) < SMALLEST_BIN:
+                continue
+            curve = kaplan_meier(self.test[rows]).survival
+            grid = np.linspace(0, np.quantile(self.test["time"], 0.95), 61)  # beyond it hardly anybody is followed
+            grid = grid[grid <= curve.domain[1]]
+            curves.append({"name": name, "size": len(rows), "times": grid, "survival": curve(grid)})
+        return curves
+
+
+class SurvivalModel(TableEstimator):
+    """Methods of estimators for survival times."""
+
+    kind_: Times
+    unique_times_: np.ndarray
+    cumulative_baseline_hazard_: np.ndarray
+    ties: str
+
+    def _kind(self) -> Times:
+        return Times(self.ties)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The log-hazard of each row relative to the baseline; higher is worse."""
+        return self._outputs(X)[:, 0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Harrell's concordance of the predicted risks with times and events."""
+        risk = self.predict(X)
+        return self.kind_.grade(y, risk, sample_weight)
+
+    def predict_cumulative_hazard_function(self, X: Any, *, return_array: bool = False) -> np.ndarray:
+        """Cumulative hazard of each row over time.
+
+        Parameters
+        ----------
+        X
+            Table.
+        return_array
+            Whether to return numbers at ``unique_times_``, shape ``(n_samples, n_times)``, instead of an array of
+            step functions with ``x`` and ``y``.
+
+        """
+        hazards = np.exp(self.predict(X))[:, None] * self.cumulative_baseline_hazard_
+        return hazards if return_array else self._list_steps(hazards, before=0.0)
+
+    def predict_survival_function(self, X: Any, *, return_array: bool = False) -> np.ndarray:
+        """Probability of no event over time, for each row.
+
+        Parameters
+        ----------
+        X
+            Table.
+        return_array
+            As in :meth:`predict_cumulative_hazard_function`.
+
+        """
+        risk = self.predict(X)
+        survival = self.kind_.survival(risk)
+        return survival if return_array else self._list_steps(survival, before=1.0)
+
+    def _list_steps(self, curves: np.ndarray, *, before: float) -> np.ndarray:
+        steps = np.empty(len(curves), dtype=object)
+        steps[:] = [StepFunction(self.unique_times_, curve, before=before) for curve in curves]
+        return steps

@@ -1,0 +1,260 @@
+"""What is said about the columns of a table, on tables in which it is known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lspin.cli.columns import (
+    Outcome,
+    choose_features,
+    find_column,
+    find_leaks,
+    guess_task,
+    read_column,
+    read_like,
+    read_outcome,
+    read_survival_outcome,
+    separating_columns,
+)
+from lspin.cli.files import Source
+
+RNG = np.random.default_rng(0)
+N = 40
+
+
+def source_of(frame, **rest):
+    return Source(frame, "table.csv", "made up", **rest)
+
+
+def said(remarks):
+    return " | ".join(remark.text for remark in remarks)
+
+
+@pytest.mark.parametrize(
+    ("entries", "task"),
+    [
+        (["a", "b"] * 20, "classify"),
+        ([0, 1] * 20, "classify"),
+        ([True, False] * 20, "classify"),
+        ([0.5, 1.5] * 20, "classify"),
+        ([1, 2, 3, 4] * 10, "classify"),
+        (list(range(40)), "regress"),
+        (RNG.normal(size=40), "regress"),
+        ([1.5, 2.5, 3.5, 4.5] * 10, "regress"),
+        ([1, 2, 3, 4], "regress"),
+        ([f"{value:.2f}" for value in RNG.normal(size=39)] + ["<1"], "regress"),
+    ],
+)
+def test_the_task_is_guessed_from_the_target(entries, task):
+    assert guess_task(pd.Series(entries))[0] == task
+
+
+@pytest.mark.parametrize(
+    ("entries", "kind"),
+    [
+        ([3.0] * N, "constant"),
+        ([3.0] * 30 + [None] * 10, "constant"),
+        ([None] * N, "constant"),
+        (RNG.normal(size=N), "number"),
+        (RNG.integers(0, 5, N), "number"),
+        (RNG.permutation(N), "number"),
+        (range(1, N + 1), "id"),
+        ([True, False] * 20, "number"),
+        ([True, False, None, True] * 10, "number"),
+        (["f", "m"] * 20, "category"),
+        ([f"P{i}" for i in range(N)], "id"),
+        ([f"seen on ward {i}, then went home" for i in range(N)], "text"),
+        ([f"word{i % 25}" for i in range(N)], "text"),
+        ([f"20{i % 20 + 10}-03-{i % 28 + 1:02}" for i in range(N)], "date"),
+        ([f"{i % 28 + 1}.3.2021" for i in range(N)], "date"),
+        (pd.date_range("2020", periods=N), "date"),
+        ([20210301 + i % 28 for i in range(N)], "date"),
+        ([str(value) for value in RNG.normal(size=N - 1)] + ["<0.5"], "number"),
+    ],
+)
+def test_kinds_of_columns(entries, kind):
+    assert read_column(pd.Series(entries, name="x"))[1] == kind
+
+
+@pytest.mark.parametrize("name", ["id", "patient_id", "PatientID", "Sample ID", "Unnamed: 0", "barcode"])
+def test_numbers_under_the_name_of_an_identifier_are_one(name):
+    assert read_column(pd.Series(RNG.permutation(N) * 7, name=name))[1] == "id"
+
+
+@pytest.mark.parametrize("name", ["lipid", "android", "valid", "Covid"])
+def test_a_word_that_ends_alike_is_no_identifier(name):
+    assert read_column(pd.Series(RNG.permutation(N) * 7, name=name))[1] == "number"
+
+
+def test_entries_that_are_no_numbers_are_counted_as_missing_and_said():
+    column, _, text = read_column(pd.Series([str(i / 3) for i in range(N - 2)] + ["<0.5", "<1"], name="crp"))
+    assert column.isna().sum() == 2
+    assert "2 entries such as '<0.5'" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [("Age", "did you mean 'age'"), ("agee", "did you mean 'age'"), ("zzz", "there are 'age', 'weight'")],
+)
+def test_a_wrong_name_is_answered_with_near_ones(name, answer):
+    with pytest.raises(ValueError, match=answer):
+        find_column(name, ["age", "weight"])
+
+
+def make_frame():
+    frame = pd.DataFrame(RNG.normal(size=(N, 2)), columns=["a", "b"])
+    frame["y"] = np.where(np.arange(N) % 2, "ill", "well")
+    return frame
+
+
+def test_rows_without_a_target_are_left_out():
+    frame = make_frame()
+    frame.loc[[1, 5], "y"] = None
+    outcome = read_outcome(frame, "y")
+    assert "left out 2 rows without 'y'" in said(outcome.remarks)
+    chosen = choose_features(source_of(frame), outcome)
+    assert len(chosen.X) == len(outcome.target) == N - 2
+    assert list(chosen.X.index[:2]) == ["1", "3"]  # rows are counted from 1, the second is gone
+
+
+def test_whole_numbers_with_a_gap_stay_whole_classes():
+    outcome = read_outcome(pd.DataFrame({"y": [0.0, 1.0, np.nan, 1.0]}), "y")
+    assert outcome.target.tolist() == [0, 1, 1]
+    assert outcome.target.dtype.kind == "i"
+
+
+def test_an_empty_target_is_refused():
+    with pytest.raises(ValueError, match="'y' is empty in all 3 rows"):
+        read_outcome(pd.DataFrame({"y": [None] * 3}), "y")
+
+
+def test_the_first_identifier_names_the_samples_and_none_is_a_feature():
+    frame = make_frame().assign(patient_id=[f"P{i}" for i in range(N)], other_id=range(100, 100 + N))
+    chosen = choose_features(source_of(frame), read_outcome(frame, "y"))
+    assert list(chosen.X.columns) == ["a", "b"]
+    assert chosen.X.index[0] == "P0"
+    assert chosen.id_name == "patient_id"
+    assert "'other_id'" in said(chosen.remarks)
+
+
+def test_columns_to_drop_and_annotations_are_no_features():
+    frame = make_frame().assign(batch=RNG.normal(size=N))
+    outcome = read_outcome(frame, "y")
+    chosen = choose_features(source_of(frame, annotations=("batch",)), outcome, dropped=["a"])
+    assert list(chosen.X.columns) == ["b"]
+    with pytest.raises(ValueError, match="no column is left"):
+        choose_features(source_of(frame), outcome, dropped=["a", "b", "batch"])
+    with pytest.raises(ValueError, match="no column 'A'; did you mean 'a'"):
+        choose_features(source_of(frame), outcome, dropped=["A"])
+
+
+# Leaks -------------------------------------------------------------------------------------------------------
+
+
+def leaks_of(column, outcome):
+    X = pd.DataFrame({"noise": RNG.normal(size=N), "leak": column})
+    return said(find_leaks(X, outcome))
+
+
+CLASSES = Outcome("classify", np.arange(N) % 2, np.ones(N, bool), {"target": "y"}, ())
+NUMBERS = Outcome("regress", RNG.normal(size=N), np.ones(N, bool), {"target": "y"}, ())
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        CLASSES.target * 3.0,
+        RNG.uniform(size=N) - 2 * CLASSES.target,
+        pd.Categorical(np.where(CLASSES.target, "p", "q")),
+        pd.Categorical(np.array(["p", "q", "r", "s"])[np.arange(N) % 4]),
+        np.where(CLASSES.target, np.nan, RNG.normal(size=N)),
+    ],
+)
+def test_a_column_that_decides_the_class_is_pointed_out(column):
+    assert "column 'leak' alone predicts 'y' perfectly" in leaks_of(column, CLASSES)
+
+
+def test_a_column_that_rises_with_the_target_is_pointed_out():
+    assert "column 'leak' alone predicts 'y' perfectly" in leaks_of(np.exp(-NUMBERS.target), NUMBERS)
+
+
+@pytest.mark.parametrize("outcome", [CLASSES, NUMBERS])
+def test_noise_is_not_pointed_out(outcome):
+    assert leaks_of(RNG.normal(size=N), outcome) == ""
+    assert leaks_of(pd.Categorical(RNG.choice(["p", "q"], N)), outcome) == ""
+
+
+def test_columns_that_separate_few_rows_by_chance_are_not_pointed_out():
+    X = RNG.normal(size=(8, 5000))
+    classes = np.arange(8) < 4
+    separated = [c for c in range(5000) if X[classes, c].max() < X[~classes, c].min()]
+    assert separated  # there are some
+    assert separating_columns(X, classes) == []
+
+
+def test_separating_columns_of_three_classes_match_a_loop():
+    classes = np.repeat([0, 1, 2], [10, 10, 20])
+    X = RNG.normal(size=(N, 6)) + classes[:, None] * np.array([0, 1, 3, 6, 12, 24])
+    expected = [
+        c for c in range(6) if all(X[classes == k, c].max() < X[classes == k + 1, c].min() for k in (0, 1))
+    ]
+    assert separating_columns(X, classes) == expected != []
+
+
+# Survival ----------------------------------------------------------------------------------------------------
+
+
+def times(events):
+    return pd.DataFrame({"t": np.arange(1.0, 5.0), "status": events})
+
+
+@pytest.mark.parametrize(
+    ("events", "option"),
+    [
+        ([1, 0, 1, 0], "status"),
+        ([True, False, True, False], "status"),
+        (["dead", "alive", "dead", "alive"], "status"),
+        (["Yes", "No", "Yes", "No"], "status"),
+        ([2, 1, 2, 1], "status=2"),
+        (["x", "y", "x", "z"], "status=x"),
+    ],
+)
+def test_events_in_words_and_codes(events, option):
+    outcome = read_survival_outcome(times(events), "t", option)
+    assert outcome.target["event"].tolist() == [True, False, True, False]
+    assert outcome.target["time"].tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("events", "option", "reason"),
+    [
+        ([2, 1, 2, 1], "status", "say which of them is the event, such as --event status=2"),
+        ([2, 1, 2, 1], "status=3", "'status' is nowhere '3'; there are '1', '2'"),
+        ([1, 0, 1, 0], "statsu", "did you mean 'status'"),
+    ],
+)
+def test_events_that_need_a_word_are_refused_with_it(events, option, reason):
+    with pytest.raises(ValueError, match=reason):
+        read_survival_outcome(times(events), "t", option)
+
+
+# New tables --------------------------------------------------------------------------------------------------
+
+NEW = pd.DataFrame({"stage": [1, 2.0, None, 9], "age": ["50", "old", "60", None], "who": list("abcd")})
+
+
+def test_a_new_table_is_read_as_the_model_needs_it():
+    read = read_like(source_of(NEW), ["age", "stage"], {1: ("1", "2")}, "who")
+    assert list(read.X.columns) == ["age", "stage"]
+    np.testing.assert_array_equal(read.X["age"], [50, np.nan, 60, np.nan])
+    assert isinstance(read.X["stage"].dtype, pd.CategoricalDtype)  # so that it can be fitted again
+    assert read.X["stage"].isna().tolist() == [False, False, True, True]
+    assert read.X["stage"].tolist()[:2] == ["1", "2"]
+    assert list(read.X.index) == list("abcd")
+    assert "'old'" in said(read.remarks)
+    assert "'9'" in said(read.remarks)
+
+
+def test_columns_that_a_new_table_lacks_are_named():
+    with pytest.raises(ValueError, match=r"lacks 1 column of the 2 .*'Stage'; did you mean 'stage'"):
+        read_like(source_of(NEW), ["age", "Stage"], {}, None)

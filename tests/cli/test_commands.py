@@ -1,0 +1,420 @@
+"""The command line as someone at a terminal meets it: what it reads, says, writes and returns."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import lspin
+from lspin import load
+from lspin.cli import commands as cli
+
+RUNNER = CliRunner()
+TINY = ["--sparsity", "0.02", "--epochs", "20"]
+N = 60
+
+
+def run(*arguments, code=0, stdin=None):
+    """Run a command in this process; its result, once the exit code is as expected."""
+    result = RUNNER.invoke(cli.app, [str(part) for part in arguments], input=stdin)
+    assert result.exit_code == code, (result.stderr, result.exception)
+    return result
+
+
+def refuse(*arguments, code=1, stdin=None):
+    """What a command that fails says: one line, no traceback, nothing on the standard output."""
+    result = run(*arguments, code=code, stdin=stdin)
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    return result.stderr.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def patients():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(N, 3)), columns=["crp", "bmi", "größe"]).round(3)
+    table.insert(0, "patient_id", [f"P{i:02}" for i in range(N)])
+    table["sex"] = rng.choice(["f", "m"], N)
+    table["diagnosis"] = np.where(table["crp"] + 0.3 * rng.normal(size=N) > 0, "ill", "well")
+    table["response"] = (table["crp"] * 2 + 0.3 * rng.normal(size=N)).round(4)
+    table["months"] = rng.exponential(np.exp(-table["crp"])).round(4) + 0.01
+    table["died"] = rng.choice(["yes", "no"], N)
+    return table
+
+
+TARGETS = ["diagnosis", "response", "months", "died"]
+
+
+@pytest.fixture(scope="module")
+def folder(patients, tmp_path_factory):
+    """A folder with the table, and a model of each kind."""
+    folder = tmp_path_factory.mktemp("work")
+    patients.to_csv(folder / "patients.csv", index=False)
+    fits = {
+        "classify": ["--target", "diagnosis", "--drop", "response", "--drop", "months", "--drop", "died"],
+        "regress": ["--target", "response", "--drop", "diagnosis", "--drop", "months", "--drop", "died"],
+        "survive": ["--time", "months", "--event", "died", "--drop", "diagnosis", "--drop", "response"],
+    }
+    for name, options in fits.items():
+        result = run("fit", folder / "patients.csv", *options, "-o", folder / f"{name}.lspin", *TINY)
+        (folder / f"{name}.out").write_text(result.stdout)
+        (folder / f"{name}.err").write_text(result.stderr)
+    return folder
+
+
+# Fitting -----------------------------------------------------------------------------------------------------
+
+
+def test_fit_says_what_was_read_noticed_fitted_and_written(folder):
+    messages, result = (folder / "classify.err").read_text(), (folder / "classify.out").read_text()
+    assert "Read patients.csv: 60 rows x 9 columns (separated by commas, UTF-8)." in messages
+    assert "task: classify, for 'diagnosis' holds 2 values: ill, well" in messages
+    assert "samples are named by 'patient_id'" in messages
+    assert "taken as a category: 'sex'" in messages
+    assert "classifier, on 60 rows x 4 features" in result
+    assert "Features per sample" in result
+    assert re.search(r"crp +\d+% of samples", result)
+    assert result.endswith(f"Written to {folder / 'classify.lspin'}.\n")
+
+
+def test_the_task_decides_the_estimator(folder):
+    kinds = {name: type(load(folder / f"{name}.lspin")).__name__ for name in ("classify", "regress", "survive")}
+    assert kinds == {"classify": "LSPINClassifier", "regress": "LSPINRegressor", "survive": "LSPINCox"}
+    assert "task: regress, for 'response' holds numbers" in (folder / "regress.err").read_text()
+    assert "'yes' in 'died' counts as the event" in (folder / "survive.err").read_text()
+
+
+@pytest.mark.parametrize("form", ["latin-1", "xlsx", "parquet", "stdin"])
+def test_the_same_table_in_another_form_gives_the_same_model(form, folder, patients, tmp_path):
+    path, stdin = tmp_path / f"table.{form}", None
+    if form == "latin-1":
+        patients.to_csv(path, index=False, sep=";", decimal=",", encoding="latin-1")
+    elif form == "xlsx":
+        pytest.importorskip("openpyxl")
+        patients.to_excel(path, index=False)
+    elif form == "parquet":
+        pytest.importorskip("pyarrow")
+        patients.to_parquet(path)
+    else:
+        path, stdin = "-", patients.to_csv(index=False, sep="\t").encode()
+    options = ["--target", "diagnosis", "--drop", "response", "--drop", "months", "--drop", "died", "--json"]
+    result = run("fit", path, *options, "-o", tmp_path / "model.lspin", *TINY, stdin=stdin)
+    summary = json.loads(result.stdout)
+    assert summary["task"] == "classify"
+    assert summary["most_used"]
+    X = patients.set_index("patient_id").drop(columns=TARGETS).astype({"sex": "category"})
+    expected = load(folder / "classify.lspin").predict_proba(X)
+    np.testing.assert_array_equal(load(tmp_path / "model.lspin").predict_proba(X), expected)
+
+
+def test_a_wanted_number_of_features_comes_with_a_held_out_score(folder, tmp_path):
+    options = ["--target", "response", "--drop", "diagnosis", "--drop", "months", "--drop", "died"]
+    output = tmp_path / "model.lspin"
+    result = run(
+        "fit", folder / "patients.csv", *options, "-n", "1", "--epochs", "20", "--json", "-q", "-o", output
+    )
+    summary = json.loads(result.stdout)
+    assert summary["score_name"] == "R²"
+    assert -1 < summary["held_out_score"] <= 1
+    assert json.loads(run("info", output, "--json").stdout)["held_out_score"] == summary["held_out_score"]
+
+
+def test_h5ad_is_fitted_by_an_annotation(patients, tmp_path):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONWARNINGS", "ignore")
+        code = """if True:
+            import sys, pandas as pd, anndata
+            table = pd.read_csv(sys.argv[1])
+            obs = table[["diagnosis", "sex"]].set_index(table["patient_id"])
+            data = anndata.AnnData(table[["crp", "bmi"]].set_index(obs.index), obs)
+            data.write_h5ad(sys.argv[2])
+        """
+        pytest.importorskip("anndata")
+        patients.to_csv(tmp_path / "table.csv", index=False)
+        path = tmp_path / "cells.h5ad"
+        subprocess.run([sys.executable, "-c", code, str(tmp_path / "table.csv"), str(path)], check=True)
+        command = [sys.executable, "-m", "lspin.cli", "fit", str(path), "-t", "diagnosis", "--json"]
+        done = subprocess.run(
+            [*command, "-o", str(tmp_path / "model.lspin"), *TINY], check=True, capture_output=True, text=True
+        )
+    assert json.loads(done.stdout)["columns"] == 2
+    assert list(load(tmp_path / "model.lspin").feature_names_in_) == ["crp", "bmi"]
+
+
+def test_quiet_says_nothing(folder, tmp_path):
+    result = run(
+        "fit", folder / "patients.csv", "-t", "response", "--drop", "diagnosis", "-q", *TINY,
+        "-o", tmp_path / "m.lspin", "--drop", "months", "--drop", "died",
+    )  # fmt: skip
+    assert result.stdout == result.stderr == ""
+    assert (tmp_path / "m.lspin").exists()
+
+
+# Wrong tables and wrong words --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "sentence"),
+    [
+        ("", ["-t", "y"], "Error: t.csv cannot be read as a table: it is empty"),
+        ("a,y\n", ["-t", "y"], "Error: t.csv holds no table: 0 rows and 2 columns were found"),
+        ("age,y\n1,2\n3,4\n", ["-t", "Y"], "Error: there is no column 'Y'; did you mean 'y'?"),
+        ("a,y\n1,\n3,\n", ["-t", "y"], "Error: 'y' is empty in all 2 rows"),
+        ("a,y\n1,2\n3,4\n", ["-t", "y", "--drop", "b"], "Error: there is no column 'b'; there are 'a', 'y'"),
+        ("y\n1\n3\n", ["-t", "y"], "Error: no column is left to learn from"),
+        ("a,y\n1,x\n3,x\n", ["-t", "y"], "Error: the target holds one class only"),
+        ("a,y\n1,x\n3,z\n", ["-t", "y", "--task", "regress"], "Error: the target holds 'x' (row 0), which is no"),
+    ],
+)
+def test_a_table_that_cannot_be_fitted_is_refused_in_a_sentence(content, options, sentence, tmp_path):
+    (tmp_path / "t.csv").write_text(content)
+    output = tmp_path / "m.lspin"
+    assert refuse("fit", tmp_path / "t.csv", *options, "-o", output).startswith(sentence)
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--time", "t"],
+        ["--task", "survive"],
+        ["--target", "y", "--time", "t", "--event", "e"],
+        ["--target", "y", "--task", "guess"],
+        ["--target", "y", "--features", "0"],
+        ["--unknown"],
+    ],
+)
+def test_wrong_usage_ends_with_2(options, tmp_path):
+    run("fit", "t.csv", "-o", tmp_path / "m.lspin", *options, code=2)
+
+
+def test_files_that_are_not_there_are_named(folder, tmp_path):
+    assert (
+        refuse("fit", "none.csv", "-t", "y", "-o", tmp_path / "m") == "Error: none.csv: No such file or directory"
+    )
+    assert "none.lspin: No such file" in refuse("info", "none.lspin")
+    assert "cannot be loaded as a model" in refuse("info", folder / "patients.csv")
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(tmp_path):
+    output = tmp_path / "nowhere" / "m.lspin"
+    assert "there is no folder" in refuse("fit", "none.csv", "-t", "y", "-o", output)
+
+
+def test_a_leak_is_pointed_out(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(N, 4)), columns=list("abcd"))
+    table["y"] = np.where(table["a"] > 0, "p", "q")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", tmp_path / "t.csv", "-t", "y", "-q", *TINY, "-o", tmp_path / "m.lspin")
+    assert "column 'a' alone predicts 'y' perfectly" in result.stderr
+
+
+# Using a model -----------------------------------------------------------------------------------------------
+
+
+def test_predictions_are_those_of_the_model_with_the_names_of_the_samples(folder, patients, tmp_path):
+    output = tmp_path / "out.csv"
+    result = run("predict", folder / "classify.lspin", folder / "patients.csv", "-o", output)
+    assert result.stdout == ""
+    assert re.search(r"accuracy \d\.\d+ on 60 rows", result.stderr)
+    frame = pd.read_csv(output)
+    assert frame["patient_id"].tolist() == patients["patient_id"].tolist()
+    model = load(folder / "classify.lspin")
+    X = patients.drop(columns=["patient_id", *TARGETS])
+    assert frame["prediction"].tolist() == model.predict(X).tolist()
+    np.testing.assert_allclose(frame[["probability ill", "probability well"]], model.predict_proba(X), rtol=1e-4)
+    selected = model.selected(X)
+    assert frame["n_features"].tolist() == selected.sum(axis=1).tolist()
+    listed = [set() if pd.isna(entry) else set(entry.split("; ")) for entry in frame["features"]]
+    assert listed == [set(X.columns[row]) for row in selected]
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [("classify", "prediction"), ("regress", "prediction"), ("survive", "log-hazard")]
+)
+def test_predictions_are_piped_as_csv_or_json(name, column, folder, patients):
+    stdin = patients.drop(columns=TARGETS).head(7).to_csv(index=False).encode()
+    result = run("predict", folder / f"{name}.lspin", "-", "-q", stdin=stdin)
+    assert result.stderr == ""
+    assert result.stdout.splitlines()[0].startswith(f"patient_id,{column}")
+    assert len(result.stdout.splitlines()) == 8
+    records = json.loads(run("predict", folder / f"{name}.lspin", "-", "--json", stdin=stdin).stdout)
+    assert [record["patient_id"] for record in records] == [f"P{i:02}" for i in range(7)]
+    assert column in records[0]
+
+
+def test_a_new_table_without_a_column_is_refused(folder, patients):
+    stdin = patients.rename(columns={"crp": "CRP"}).to_csv(index=False).encode()
+    line = refuse("predict", folder / "classify.lspin", "-", stdin=stdin)
+    assert "lacks 1 column of the 4 that the model needs: 'crp'; did you mean 'CRP'?" in line
+
+
+def test_a_new_level_and_a_strange_number_are_missing_and_said(folder, patients):
+    table = patients.astype({"crp": object}).head(5)
+    table.loc[0, "sex"] = "x"
+    table.loc[1, "crp"] = "<0.1"
+    result = run("predict", folder / "classify.lspin", "-", stdin=table.to_csv(index=False).encode())
+    assert "'sex': 1 entry such as 'x' counted as missing" in result.stderr
+    assert "'crp': 1 entry such as '<0.1' counted as missing" in result.stderr
+
+
+def test_contributions_on_the_screen_add_up(folder):
+    shown = run("explain", folder / "regress.lspin", folder / "patients.csv", "--sample", "P03").stdout
+    assert "Sample P03: predicted" in shown
+    numbers = [float(number) for number in re.findall(r"^  .*([+-]\d+\.\d{3})$", shown, re.MULTILINE)]
+    assert sum(numbers[:-1]) == pytest.approx(numbers[-1], abs=2e-3 * len(numbers))
+
+
+def test_an_unknown_sample_is_answered_with_near_ones(folder):
+    line = refuse("explain", folder / "regress.lspin", folder / "patients.csv", "-s", "P3")
+    assert line.startswith("Error: no sample is called 'P3'; did you mean")
+
+
+@pytest.mark.parametrize("name", ["classify", "regress", "survive"])
+def test_explanations_as_an_overview_a_table_and_json(name, folder, tmp_path):
+    model, table = folder / f"{name}.lspin", folder / "patients.csv"
+    assert "What matters most over 60 samples" in run("explain", model, table).stdout
+    run("explain", model, table, "-o", tmp_path / "out.csv")
+    frame = pd.read_csv(tmp_path / "out.csv")
+    result = json.loads(run("explain", model, table, "--json").stdout)
+    assert len(result["samples"]) == N
+    for sample in result["samples"]:
+        own = frame[frame["sample"] == sample["sample"]]
+        assert own["feature"].tolist() == [feature["feature"] for feature in sample["features"]]
+        total = result["baseline"][0] + sum(feature["contribution"] for feature in sample["features"])
+        assert total == pytest.approx(sample["prediction"][0], abs=1e-9)
+
+
+def test_info_shows_what_the_file_holds(folder):
+    shown = run("info", folder / "classify.lspin").stdout
+    for part in ("classifier, written by lspin", "Target: diagnosis", "Classes: ill, well", "sex: f, m"):
+        assert part in shown
+    result = json.loads(run("info", folder / "survive.lspin", "--json").stdout)
+    assert result["target"] == {"time": "months", "event": "died"}
+    assert result["columns"] == ["crp", "bmi", "größe", "sex"]
+    assert result["version"] == lspin.__version__
+
+
+def test_a_report_is_written_whole_or_not_at_all(folder, tmp_path, monkeypatch):
+    calls = []
+
+    class Module:
+        @staticmethod
+        def report(estimator, X, y, path, **settings):
+            path.write_text("half a page")
+            calls.append((len(X), len(y), X.index[0], settings))
+            if len(calls) == 2:
+                raise ValueError("no more")
+
+    monkeypatch.setattr("lspin.reporting.page.report", Module.report)
+    arguments = ["report", folder / "classify.lspin", folder / "patients.csv", "-o", tmp_path / "report.html"]
+    run(*arguments, "--no-samples")
+    settings = {"eval_set": None, "target_name": "diagnosis", "shows_samples": False}
+    assert calls == [(N, N, "P00", settings)]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
+    (tmp_path / "report.html").unlink()
+    assert refuse(*arguments) == "Error: no more"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_can_judge_by_rows_of_another_table(folder, patients, tmp_path, monkeypatch):
+    given = []
+
+    def report(estimator, X, y, path, *, eval_set, **settings):
+        path.write_text("a page")
+        given.extend([X, *eval_set])
+
+    monkeypatch.setattr("lspin.reporting.page.report", report)
+    patients[:7].to_csv(tmp_path / "new.csv", index=False)
+    command = ["report", folder / "classify.lspin", folder / "patients.csv", "--test", tmp_path / "new.csv"]
+    found = json.loads(run(*command, "-o", tmp_path / "r.html", "--json").stdout)
+    assert found["rows"] == [N, 7]
+    X, new, labels = given
+    pd.testing.assert_frame_equal(new, X[:7])
+    assert list(labels) == list(patients["diagnosis"][:7])
+
+
+def test_a_report_needs_the_target(folder, patients, tmp_path):
+    stdin = patients.drop(columns=TARGETS).to_csv(index=False).encode()
+    line = refuse("report", folder / "classify.lspin", "-", "-o", tmp_path / "r.html", stdin=stdin)
+    assert "lacks the target" in line
+
+
+def test_datasets_are_listed():
+    assert "metabric" in run("datasets").stdout
+    assert "metabric" in json.loads(run("datasets", "--json").stdout)
+    run("datasets", "metabric", code=2)
+    assert "there is no table 'metabrik'" in refuse("datasets", "metabrik", "-o", "m.csv")
+
+
+def test_the_demo_is_run(monkeypatch):
+    monkeypatch.setattr("lspin.demo.run", lambda: print("here it is"))
+    assert run("demo").stdout == "here it is\n"
+
+
+# Interrupts --------------------------------------------------------------------------------------------------
+
+
+def test_an_interrupt_before_there_is_a_model_ends_with_130(folder, tmp_path, monkeypatch):
+    def interrupt(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lspin.cli.files.read_source", interrupt)
+    output = tmp_path / "m.lspin"
+    assert refuse("fit", "t.csv", "-t", "y", "-o", output, code=130) == "Interrupted. Nothing was written."
+    assert not output.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+def test_an_interrupt_while_fitting_keeps_the_best_model_so_far(folder, tmp_path):
+    output = tmp_path / "m.lspin"
+    quick = "from lspin.fitting import progress; progress.SECONDS_BETWEEN_LINES = 0"
+    code = f"{quick}; from lspin.cli import main; main()"
+    options = ["-t", "diagnosis", "--drop", "response", "--sparsity", "0.02", "--epochs", "1000000"]
+    command = [sys.executable, "-c", code, "fit", str(folder / "patients.csv"), *options, "-o", str(output)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        for line in process.stderr:
+            if line.startswith("lspin: 0."):  # training is under way
+                break
+        assert not output.exists()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        result, messages = process.communicate(timeout=120)
+    assert process.returncode == 0, messages
+    assert "Interrupted: the best model so far was kept." in messages
+    assert "Traceback" not in messages
+    assert f"Written to {output}." in result
+    assert set(load(output).classes_) == {"ill", "well"}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m.lspin"]
+
+
+# The command itself ------------------------------------------------------------------------------------------
+
+
+def test_the_version_is_shown():
+    assert run("--version").stdout == f"lspin {lspin.__version__}\n"
+
+
+def test_help_imports_nothing_heavy():
+    call = "from lspin.cli.commands import app; app(['--help'], standalone_mode=False)"
+    code = f"import sys; {call}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "explain" in done.stdout
+    assert {"jax", "sklearn", "pandas", "numpy", "scipy"}.isdisjoint(done.stdout.split())
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(folder):
+    command = f"{sys.executable} -m lspin.cli predict {folder}/classify.lspin {folder}/patients.csv -q | head -1"
+    done = subprocess.run(command, shell=True, check=True, capture_output=True, text=True)
+    assert done.stdout.startswith("patient_id,prediction")
+    assert done.stderr == ""

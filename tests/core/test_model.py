@@ -1,0 +1,156 @@
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lspin.core.losses import SQUARED_ERROR
+from lspin.core.model import (
+    Architecture,
+    Moment,
+    Start,
+    Strengths,
+    Tuning,
+    draw_partners,
+    exchange_gates,
+    fill_shut,
+    gate_means,
+    init_networks,
+    objective,
+    predict_outputs,
+    settled_gates,
+)
+from lspin.core.rows import Batch, Dense, Entries, list_entries
+
+RNG = np.random.default_rng(0)
+N, D = 10, 4
+ARCHITECTURE = Architecture(
+    n_features=D, n_inputs=D, n_context=D, n_outputs=1, gating_layers=(5,), prediction_layers=(6,),
+    loss=SQUARED_ERROR,
+)  # fmt: skip
+START = Start(gate_spread=0.4, gate_bias=0.1, own=0.0, prediction_spread=1.0)
+NETWORKS = init_networks(RNG, ARCHITECTURE, START)
+VALUES = RNG.normal(size=(N, D)).astype(np.float32)
+QUIET = Moment(*(jnp.float32(part) for part in (0.5, 0.0, 1.0, 1.0)))  # without noise, all penalties on
+STRENGTHS = Strengths(
+    sparsity=0.1, noise_scale=0.5, final_noise=1.0, learning_rate=0.0, gate_rate=1.0, weight_decay=0.0,
+    gate_decay=0.0, gate_decay_until=1.0, gate_shrink=0.0, exchange=0.5,
+)  # fmt: skip
+TUNING = Tuning(STRENGTHS, None, None)
+
+
+def make_batch(n_rows=N, shut=None, affinity=None):
+    shares = (np.arange(N) < n_rows) / n_rows
+    return Batch(
+        values=Dense(jnp.asarray(VALUES)),
+        context=Dense(jnp.asarray(VALUES)),
+        shut=shut,
+        target=jnp.zeros(N),
+        shares=jnp.asarray(shares, jnp.float32),
+        affinity=affinity,
+        n_rows=jnp.int32(n_rows),
+    )
+
+
+def test_objective_without_noise_is_loss_plus_price_of_gates():
+    from scipy.stats import norm
+
+    total, n_open = objective(NETWORKS, make_batch(), jnp.uint32(1), QUIET, TUNING, ARCHITECTURE)
+    means = gate_means(NETWORKS, Dense(VALUES), Dense(VALUES))
+    gates = np.clip(0.5 + means, 0, 1)
+    loss = np.mean(predict_outputs(NETWORKS, Dense(gates * VALUES)) ** 2)
+    price = 0.1 * norm.cdf((means + 0.5) / 0.5).sum(axis=1).mean()
+    assert float(total) == pytest.approx(loss + price, rel=1e-4)
+    assert float(n_open) == pytest.approx((gates > 0).sum(axis=1).mean())
+
+
+def test_padding_does_not_change_the_objective():
+    arguments = (jnp.uint32(1), QUIET, TUNING, ARCHITECTURE)
+    padded = make_batch(n_rows=7)
+    spoiled = padded._replace(
+        values=Dense(padded.inputs.at[7:].set(99.0)), context=Dense(padded.inputs.at[7:].set(-99.0))
+    )
+    assert objective(NETWORKS, padded, *arguments)[0] == objective(NETWORKS, spoiled, *arguments)[0]
+
+
+def test_an_anchor_pulls_by_the_squared_distance_to_it():
+    anchor = RNG.normal(size=NETWORKS.prediction[0].weights.shape)
+    strengths = STRENGTHS._replace(anchoring=0.3)
+    free, held = (
+        float(objective(NETWORKS, make_batch(), jnp.uint32(1), QUIET, tuning, ARCHITECTURE)[0])
+        for tuning in (Tuning(strengths, None, None), Tuning(strengths, None, anchor))
+    )
+    expected = 0.3 * ((NETWORKS.prediction[0].weights - anchor) ** 2).sum()
+    assert held - free == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("prediction_layers", [(), (6,)])
+@pytest.mark.parametrize("own", [0.0, 0.3])
+def test_a_table_without_zeros_costs_the_same_as_stored_entries(prediction_layers, own):
+    architecture = replace(ARCHITECTURE, prediction_layers=prediction_layers, affinity="rbf")
+    networks = init_networks(np.random.default_rng(1), architecture, START._replace(own=own))
+    tuning = TUNING._replace(strengths=STRENGTHS._replace(stability=0.2))
+    arguments = (jnp.uint32(1), QUIET, tuning, architecture)
+    listed = list_entries(sp.csr_array(VALUES))
+    # Two places of padding, as in a batch that is not the fullest.
+    entries = Entries(*(jnp.asarray(np.pad(part, (0, 2))) for part in listed[:4]), jnp.asarray(listed.counts))
+    entries = entries._replace(rows=entries.rows.at[-2:].set(N - 1))
+    dense = objective(networks, make_batch(), *arguments)
+    sparse = objective(networks, make_batch()._replace(values=entries, context=entries), *arguments)
+    np.testing.assert_allclose(sparse, dense, rtol=1e-3)
+
+
+def test_a_large_value_opens_its_own_gate_and_a_small_one_shuts_it():
+    networks = init_networks(np.random.default_rng(1), ARCHITECTURE, START._replace(own=0.3))
+    small, large = (np.full((1, D), size) for size in (0.0, 2.0))
+    context = Dense(np.zeros((1, D)))
+    assert (gate_means(networks, context, Dense(large)) > gate_means(networks, context, Dense(small))).all()
+
+
+@pytest.mark.parametrize("kind", ["rbf", "matrix"])
+def test_stability_raises_and_diversity_lowers_the_objective(kind):
+    architecture = replace(ARCHITECTURE, affinity=kind)
+    batch = make_batch(affinity=jnp.full((N, N), 0.5) if kind == "matrix" else None)
+
+    def cost(**relations):
+        tuning = TUNING._replace(strengths=STRENGTHS._replace(**relations))
+        return float(objective(NETWORKS, batch, jnp.uint32(1), QUIET, tuning, architecture)[0])
+
+    assert cost(diversity=1.0) < cost() < cost(stability=1.0)
+
+
+@pytest.mark.parametrize("n_rows", [2, 7, N])
+def test_a_partner_is_another_row_and_never_padding(n_rows):
+    for key in range(20):
+        partners = np.asarray(draw_partners(jnp.uint32(key), make_batch(n_rows)))[:n_rows]
+        assert sorted(partners) == list(range(n_rows))
+        assert (partners != np.arange(n_rows)).all()
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, 0.0), (1.0, 1.0), (0.5, 0.5)])
+def test_a_share_of_the_rows_sees_foreign_gates(share, expected):
+    gates = jnp.arange(N, dtype=jnp.float32)[:, None] * jnp.ones((1, D))
+    foreign = -1 - gates
+    changed = [
+        np.mean(np.asarray(exchange_gates(gates, foreign, make_batch(), jnp.uint32(key), share))[:, 0] < 0)
+        for key in range(200)
+    ]
+    assert np.mean(changed) == pytest.approx(expected, abs=0.05)
+
+
+def test_foreign_values_come_only_where_gates_are_shut():
+    gates = jnp.asarray(RNG.integers(2, size=(N, D)), jnp.float32)
+    filled = np.asarray(fill_shut(gates, make_batch(), jnp.uint32(4), 1.0))
+    assert not filled[np.asarray(gates) == 1].any()
+    assert all(value in VALUES for value in filled[np.asarray(gates) == 0])
+
+
+def test_gates_of_missing_values_are_shut():
+    shut = np.zeros((N, D))
+    shut[3, 2] = 1
+    gates = settled_gates(NETWORKS, Dense(VALUES), Dense(VALUES), shut)
+    assert gates[3, 2] == 0
+    np.testing.assert_array_equal(
+        np.delete(gates, 3, axis=0), np.delete(settled_gates(NETWORKS, Dense(VALUES), Dense(VALUES), None), 3, 0)
+    )

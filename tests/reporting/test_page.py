@@ -1,0 +1,430 @@
+"""The report: what its file holds against what the model says, and the page as a person uses it in a browser."""
+
+import json
+import os
+import re
+import shutil
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
+
+import lspin
+from conftest import QUICK
+from lspin import LSPINClassifier, LSPINCox, LSPINRegressor
+from lspin.baselines import DeepSurv
+from lspin.reporting.held_out import compare
+from lspin.reporting.page import fill_template, fingerprint, report
+from lspin.survival import harrell_concordance, make_survival
+from lspin.targets.intervals import area_under_curve, equal_bins, wilson_interval
+
+HOSTILE = "</script><script>alert('x')</script> \"&amp;\u202e\u2028 Größe '"
+LINEAR = {**QUICK, "hidden_layer_sizes": (), "n_restarts": 1, "max_epochs": 60}
+CHROMIUM = os.environ.get("LSPIN_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def read_content(path):
+    page = path.read_text(encoding="utf-8")
+    (data,) = re.findall(r'<script type="application/json" id="content">(.*?)</script>', page, re.DOTALL)
+    return json.loads(data)
+
+
+def longest_list(content):
+    if not isinstance(content, dict | list):
+        return 0
+    inside = content.values() if isinstance(content, dict) else content
+    return max([len(content) * isinstance(content, list), *map(longest_list, inside)])
+
+
+@pytest.fixture(scope="session")
+def patients(table, labels):
+    """The table as a frame with hostile names, a category and missing values; its classes have such names too."""
+    names = [HOSTILE, "<b>b</b>", "c", "d", "__proto__"]
+    X = pd.DataFrame(table[0].copy(), columns=names, index=[f"P{row}" for row in range(96)])
+    X.index = X.index.str.replace("P5", f"{HOSTILE} 5", regex=False)
+    X.loc[X.index[::7], "c"] = np.nan
+    X["d"] = pd.Categorical(np.where(X["d"] > 0, "</script>high", "low"))
+    return X, pd.Series(np.where(labels == "yes", HOSTILE, "no"), X.index, name="<i>outcome</i>")
+
+
+@pytest.fixture(scope="session")
+def ensemble(patients):
+    return LSPINClassifier(**LINEAR, sparsity=0.01, n_members=2).fit(*patients)
+
+
+@pytest.fixture(scope="session")
+def page(ensemble, patients, tmp_path_factory):
+    return report(ensemble, *patients, tmp_path_factory.mktemp("report") / "report.html", audits=False)
+
+
+@pytest.fixture(scope="session")
+def content(page):
+    return read_content(page)
+
+
+# The numbers -------------------------------------------------------------------------------------------------
+
+
+def test_samples_have_the_models_own_predictions_gates_and_contributions(ensemble, patients, content):
+    X, y = patients
+    explanation, samples, entries = ensemble.explain(X), content["samples"], content["samples"]["entries"]
+    assert samples["name"] == X.index.tolist()
+    np.testing.assert_allclose(samples["probabilities"], ensemble.predict_proba(X), rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(samples["score"], ensemble.decision_function(X), rtol=1e-4)
+    assert [content["model"]["classes"][code] for code in samples["observed"]] == y.tolist()
+    matrices = {name: np.zeros(X.shape) for name in ("gate", "contribution", "confidence")}
+    for row in range(len(X)):
+        for entry in range(samples["starts"][row], samples["starts"][row + 1]):
+            column = X.columns.get_loc(content["features"]["name"][entries["feature"][entry]])
+            for name, matrix in matrices.items():
+                matrix[row, column] = entries[name][entry]
+    np.testing.assert_allclose(matrices["gate"], explanation.gates, rtol=1e-2, atol=1e-9)
+    np.testing.assert_allclose(matrices["contribution"], explanation.contributions, rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(matrices["confidence"], ensemble.selection_frequency(X), rtol=1e-2)
+
+
+def test_a_sample_is_told_how_far_its_members_differ(ensemble, patients, content):
+    from copy import copy
+
+    likeliest = ensemble.predict_proba(patients[0]).argmax(axis=1)
+    alone = []
+    for member in ensemble.members_:
+        single = copy(ensemble)
+        single.members_ = [member]
+        alone.append(single.predict_proba(patients[0])[np.arange(96), likeliest])
+    spread = np.array(content["samples"]["spread"])
+    np.testing.assert_allclose(spread[:, 0], np.min(alone, axis=0), rtol=1e-4)
+    np.testing.assert_allclose(spread[:, 1], np.max(alone, axis=0), rtol=1e-4)
+
+
+def test_features_have_the_importance_of_the_explanation_and_are_sorted_by_it(ensemble, patients, content):
+    importance, features = ensemble.explain(patients[0]).importance(), content["features"]
+    np.testing.assert_allclose(features["importance"], importance[features["name"]], rtol=1e-4)
+    assert features["importance"] == sorted(features["importance"], reverse=True)
+    shares = ensemble.selected(patients[0]).mean(axis=0)
+    columns = [patients[0].columns.get_loc(name) for name in features["name"]]
+    np.testing.assert_allclose(features["share"], shares[columns], rtol=1e-4)
+
+
+def test_a_value_is_shown_with_its_percentile_and_a_level_with_its_share(patients, content):
+    X, entries, samples = patients[0], content["samples"]["entries"], content["samples"]
+    for row in range(96):
+        for entry in range(samples["starts"][row], samples["starts"][row + 1]):
+            feature = entries["feature"][entry]
+            name = content["features"]["name"][feature]
+            known, value = X[name].dropna(), X[name].iloc[row]
+            if (levels := content["features"]["levels"][feature]) is not None:
+                assert levels[entries["value"][entry]] == value
+                expected = 100 * np.mean(known == value)
+            else:
+                assert entries["value"][entry] == pytest.approx(value, rel=1e-4)
+                expected = 100 * (np.mean(known < value) + np.mean(known == value) / 2)
+            assert entries["place"][entry] == pytest.approx(expected, abs=0.51)
+
+
+def test_given_rows_judge_the_model_itself(classifier, regressor, table, labels):
+    X, response = table
+    found = compare(classifier, X[:60], labels[:60], eval_set=(X[60:], labels[60:]), random_state=0)
+    own = found.scores[0]
+    assert own["accuracy"].value == accuracy_score(labels[60:], classifier.predict(X[60:]))
+    scores = classifier.decision_function(X[60:])
+    assert own["auc"].value == pytest.approx(roc_auc_score(labels[60:] == "yes", scores))
+    found = compare(regressor, X[:60], response[:60], eval_set=(X[60:], response[60:]), random_state=0)
+    assert found.scores[0]["r2"].value == pytest.approx(r2_score(response[60:], regressor.predict(X[60:])))
+    assert [contender.name for contender in found.contenders] == ["this model", "lasso", "boosted trees"]
+    for scores in found.scores:
+        assert all(score.lower <= score.value <= score.upper for score in scores.values())
+
+
+def test_without_given_rows_a_copy_is_judged_on_rows_it_has_not_seen(table):
+    noise = np.random.default_rng(3).normal(size=96)
+    model = LSPINRegressor(**{**LINEAR, "max_epochs": 300}, sparsity=1e-4).fit(table[0], noise)
+    found = compare(model, table[0], noise, eval_set=None, random_state=0)
+    assert (found.n_train, found.n_test) == (72, 24)
+    assert found.scores[0]["r2"].value < 0.2  # whatever the model's own rows say: there is nothing to learn
+    assert "24 of the 96 rows" in found.how
+
+
+def test_few_rows_are_not_judged(classifier, table, labels):
+    X = table[0]
+    assert "too few" in compare(classifier, X[:12], labels[:12], eval_set=None, random_state=0)
+    assert "too few" in compare(classifier, X, labels, eval_set=(X[:4], labels[:4]), random_state=0)
+
+
+def test_wilson_interval_has_the_published_figures():
+    # Newcombe (1998), Statistics in Medicine 17, table I, method 3.
+    np.testing.assert_allclose(wilson_interval(81, 263), (81 / 263, 0.2553, 0.3662), atol=5e-5)
+    np.testing.assert_allclose(wilson_interval(0, 20), (0, 0, 0.1611), atol=5e-5)
+
+
+def test_area_under_the_curve_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    is_case, score = rng.integers(0, 2, 40), rng.integers(0, 9, 40)
+    assert area_under_curve(is_case, score) == pytest.approx(roc_auc_score(is_case, score))
+    assert np.isnan(area_under_curve(np.ones(3, int), score[:3]))
+
+
+@pytest.mark.parametrize("n", [1, 9, 24, 500])
+def test_no_bin_of_a_calibration_stands_for_a_few_rows(n):
+    bins = equal_bins(np.random.default_rng(0).normal(size=n))
+    assert sorted(np.concatenate(bins)) == list(range(n))
+    assert len(bins) == 1 or min(map(len, bins)) >= 5
+
+
+# Kinds of models and tables ----------------------------------------------------------------------------------
+
+
+def test_survival_has_concordance_curves_and_two_baselines(table, tmp_path):
+    X, response = table
+    rng = np.random.default_rng(0)
+    y = make_survival(rng.exponential(np.exp(-response)) + 0.01, rng.random(96) < 0.8)
+    model = LSPINCox(**LINEAR, sparsity=0.01).fit(X[:64], y[:64])
+    content = read_content(report(model, X[:64], y[:64], tmp_path / "r.html", eval_set=(X[64:], y[64:])))
+    own = content["judged"]["contenders"][0]["scores"]
+    assert own["c_index"][0] == pytest.approx(harrell_concordance(y[64:], risk=model.predict(X[64:])).c_index)
+    assert 0 < own["brier"][0] < 0.5
+    baselines = {contender["name"]: contender["scores"] for contender in content["judged"]["contenders"][1:]}
+    assert list(baselines) == ["Cox regression", "network", "Kaplan-Meier"]
+    linear = DeepSurv((), weight_decay=3.0, random_state=0).fit(X[:64], y[:64]).predict(X[64:])
+    expected = harrell_concordance(y[64:], risk=linear).c_index
+    assert baselines["Cox regression"]["c_index"][0] == pytest.approx(expected)
+    assert len(content["judged"]["curves"]) == 3
+    assert content["samples"]["held_out"] == [0] * 64 + [1] * 32
+    assert content["samples"]["name"][64] == "held-out 0"
+    assert "concordance" in content["trust"]["audit"]["verdict"]
+
+
+def test_three_classes_of_a_sparse_table_are_told(table, tmp_path):
+    X = sp.csr_array(np.where(np.abs(table[0]) < 0.3, 0, table[0]))
+    y = np.digitize(table[1], [-0.5, 0.5])
+    model = LSPINClassifier(**LINEAR, sparsity=0.01).fit(X, y)
+    content = read_content(report(model, X, y, tmp_path / "r.html"))
+    samples = content["samples"]
+    np.testing.assert_allclose(samples["probabilities"], model.predict_proba(X), rtol=1e-4, atol=1e-9)
+    likeliest = model.decision_function(X).max(axis=1)
+    np.testing.assert_allclose(samples["score"], likeliest, rtol=1e-4)
+    totals = np.bincount(
+        np.repeat(np.arange(96), np.diff(samples["starts"])), samples["entries"]["contribution"], 96
+    )
+    baseline = np.array(samples["baseline"])[np.argmax(samples["probabilities"], axis=1)]
+    np.testing.assert_allclose(baseline + totals, likeliest, atol=1e-3)
+    assert content["trust"]["audit"]["verdict"]
+
+
+def test_a_polars_frame_with_holes_is_told(table, tmp_path):
+    X = pl.DataFrame(table[0], schema=list("abcde")).with_columns(
+        pl.when(pl.col("b") > 1).then(None).otherwise(pl.col("b")).alias("b"),
+        pl.when(pl.col("d") > 0).then(pl.lit("high")).otherwise(pl.lit("low")).cast(pl.Categorical).alias("d"),
+    )
+    model = LSPINRegressor(**LINEAR, sparsity=0.01).fit(X, table[1])
+    content = read_content(report(model, X, table[1], tmp_path / "r.html", audits=False))
+    np.testing.assert_allclose(content["samples"]["score"], model.predict(X), rtol=1e-4)
+    assert len(content["judged"]["contenders"]) == 3
+
+
+def test_shut_gates_make_a_report_too(linear_regressor, table, tmp_path):
+    from copy import deepcopy
+
+    model = deepcopy(linear_regressor)
+    for layer in model.members_[0].networks.gating:
+        layer.weights[:] = 0
+        layer.bias[:] = -9
+    content = read_content(report(model, *table, tmp_path / "r.html", audits=False))
+    assert content["features"]["name"] == []
+    assert content["samples"]["n_open"] == [0] * 96
+
+
+def test_a_file_of_2000_samples_and_5000_features_stays_below_5_mb(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(2000, 5000)).astype(np.float32)).add_prefix("ENSG00000")
+    y = np.where(X.iloc[:, 0] + X.iloc[:, 1] > 0, "case", "control")
+    small = {"hidden_layer_sizes": (), "gate_hidden_layer_sizes": (4,), "max_epochs": 1, "anchor": None}
+    model = LSPINClassifier(**small, n_restarts=1, weight_decay=0.0, sparsity=1e-3, random_state=0)
+    model.fit(X[:40], y[:40])
+    member = model.members_[0]
+    member.networks.gating[-1].weights[:] = rng.normal(size=member.networks.gating[-1].weights.shape)
+    member.networks.gating[-1].bias[:] = rng.normal(-2, 1, size=len(member.networks.gating[-1].bias))
+    eval_set = (X[1500:], y[1500:])
+    path = report(model, X[:1500], y[:1500], tmp_path / "r.html", eval_set=eval_set, audits=False)
+    content = read_content(path)
+    assert np.median(content["samples"]["n_open"]) > 50  # many more than a sparse model opens
+    assert path.stat().st_size < 5e6
+
+
+# Names, privacy and errors -----------------------------------------------------------------------------------
+
+
+def test_no_name_can_end_the_script_that_holds_it(page, content):
+    text = page.read_text(encoding="utf-8")
+    assert HOSTILE in content["features"]["name"]
+    assert content["target"] == "<i>outcome</i>"
+    assert "alert('x')" not in re.sub(r'id="content">.*?</script>', "", text)
+    assert text.count("</script>") == 2
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "https://" not in text
+
+
+def test_samples_are_left_out_if_asked(ensemble, patients, tmp_path):
+    X, y = patients
+    X = X.set_axis([f"secret-{row}" for row in range(96)])
+    path = report(ensemble, X, y, tmp_path / "r.html", shows_samples=False, audits=False)
+    content, text = read_content(path), path.read_text(encoding="utf-8")
+    assert "secret" not in text
+    assert not {"samples", "map"} & set(content)
+    assert not {"quantiles", "levels"} & set(content["features"])
+    assert "suspicious" not in content["trust"]
+    assert longest_list(content) < len(X)  # nothing has an entry for each sample
+    assert content["features"]["name"]
+
+
+def test_a_failed_report_leaves_the_old_file_alone(ensemble, patients, tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        report(ensemble, *patients, path, audits=False)
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("report.html", "old")]
+
+
+def test_wrong_input_is_an_error_that_helps(classifier, table, labels, ensemble, patients, tmp_path):
+    X = table[0]
+    path = tmp_path / "r.html"
+    with pytest.raises(NotFittedError):
+        report(LSPINClassifier(), X, labels, path)
+    with pytest.raises(TypeError, match="not dict"):
+        report({}, X, labels, path)
+    with pytest.raises(ValueError, match=r"96 rows, but y has the shape \(95,\)"):
+        report(classifier, X, labels[:95], path)
+    with pytest.raises(ValueError, match="y holds the class 'maybe'; the model knows"):
+        report(classifier, X, np.where(labels == "no", "maybe", "yes"), path)
+    with pytest.raises(ValueError, match="features"):
+        report(classifier, X[:, :3], labels, path)
+    with pytest.raises(ValueError, match="feature names"):
+        report(ensemble, patients[0].rename(columns={"c": "other"}), patients[1], path)
+    assert not path.exists()
+
+
+def test_a_fingerprint_tells_tables_apart(patients):
+    X, y = patients
+    assert fingerprint(X, y) == fingerprint(X.copy(), y.tolist())
+    assert fingerprint(X, y) != fingerprint(X.rename(columns={"c": "C"}), y)
+    assert fingerprint(X, y) != fingerprint(X[::-1], y[::-1])
+    assert fingerprint(X, y) != fingerprint(X, y[::-1])
+    sparse = sp.csr_array(np.eye(3))
+    assert fingerprint(sparse, [0, 1, 2]) != fingerprint(2 * sparse, [0, 1, 2])
+
+
+def test_the_package_has_the_function():
+    assert lspin.report is report
+
+
+# In a browser ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright")
+    if CHROMIUM is None:
+        pytest.skip("no chromium is found: apt-get install chromium, or set LSPIN_CHROMIUM")
+    with playwright.sync_playwright() as runner:
+        found = runner.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def opened(browser, page):
+    """The page in a window; what goes wrong in it fails the test."""
+    wrongs = []
+    window = browser.new_page(viewport={"width": 1400, "height": 900})
+    window.set_default_timeout(120_000)
+    window.on("console", lambda message: wrongs.append(message.text) if message.type == "error" else None)
+    window.on("pageerror", lambda error: wrongs.append(str(error)))
+    window.on("dialog", lambda dialog: (wrongs.append(dialog.message), dialog.dismiss()))
+    window.on("request", lambda request: wrongs.append(request.url) if "file://" not in request.url else None)
+    window.goto(page.as_uri(), timeout=120_000)
+    window.wait_for_selector("html[data-ready=yes]")
+    yield window
+    window.close()
+    assert wrongs == []
+
+
+def test_a_sample_is_found_by_typing_its_name(opened, content):
+    samples = content["samples"]
+    row = samples["name"].index("P77")
+    opened.focus("#sample-search")
+    opened.keyboard.type("p77")
+    opened.keyboard.press("Enter")
+    assert opened.inner_text("#sample-name") == "P77"
+    likeliest = int(np.argmax(samples["probabilities"][row]))
+    assert content["model"]["classes"][likeliest] in opened.text_content("#sheet")
+    rows = opened.locator("#sheet tbody tr:not(.sum)")
+    assert rows.count() == samples["n_open"][row]
+    for place, entry in enumerate(range(samples["starts"][row], samples["starts"][row + 1])):
+        shown = rows.nth(place).locator(".adds").text_content().replace("−", "-")
+        assert float(shown) == pytest.approx(samples["entries"]["contribution"][entry], rel=5e-3)
+        assert rows.nth(place).locator("th").text_content() in content["features"]["name"]
+
+
+def test_hostile_names_are_shown_as_they_are(opened, content):
+    opened.focus("#sample-search")
+    opened.keyboard.type("größe")
+    opened.keyboard.press("ArrowDown")
+    opened.keyboard.press("Enter")
+    assert opened.text_content("#sample-name").startswith(HOSTILE)
+    names = opened.locator("#feature-table tbody th").all_text_contents()
+    assert names == content["features"]["name"]
+    assert opened.locator("#main b, #main i").count() == 0
+
+
+def test_the_table_sorts_by_what_is_clicked(opened, content):
+    header = opened.locator("#feature-table thead th", has_text="samples that select it")
+    for way, sign in (("descending", -1), ("ascending", 1)):
+        header.locator("button").focus()
+        opened.keyboard.press("Enter")
+        assert header.get_attribute("aria-sort") == way
+        names = opened.locator("#feature-table tbody th").all_text_contents()
+        shares = [content["features"]["share"][content["features"]["name"].index(name)] for name in names]
+        assert shares == sorted(shares, key=lambda share: sign * share)
+
+
+def test_scores_on_the_page_are_those_of_the_comparison(opened, content):
+    own = content["judged"]["contenders"][0]["scores"]["accuracy"]
+    shown = opened.locator("#scores tbody tr").nth(0).locator("td").nth(0).text_content()
+    assert [float(number) for number in re.findall(r"[\d.]+", shown)] == pytest.approx(own, abs=5e-4)
+
+
+def test_the_map_is_walked_zoomed_and_left_by_keyboard(opened, content):
+    opened.focus("canvas")
+    opened.keyboard.press("+")
+    opened.keyboard.press("ArrowDown")
+    sample = content["map"]["samples"][1]
+    said = opened.text_content("#map-readout")
+    assert content["samples"]["name"][sample] in said
+    assert "gate" in said
+    opened.keyboard.press("Enter")
+    assert opened.text_content("#sample-name") == content["samples"]["name"][sample]
+
+
+def test_a_suspicious_sample_is_a_link_to_its_page(browser, content, tmp_path):
+    trust = {**content["trust"], "suspicious": [8, 3], "n_suspicious": 2}
+    path = tmp_path / "r.html"
+    path.write_text(fill_template({**content, "trust": trust}), encoding="utf-8")
+    window = browser.new_page()
+    window.goto(path.as_uri(), timeout=120_000)
+    links = window.locator("#trust a")
+    assert links.all_text_contents() == ["P8", "P3"]
+    links.nth(1).focus()
+    window.keyboard.press("Enter")
+    assert window.text_content("#sample-name") == "P3"
+    window.close()
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_the_page_is_no_wider_than_the_window(opened, width):
+    opened.set_viewport_size({"width": width, "height": 900})
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width

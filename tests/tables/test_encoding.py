@@ -1,0 +1,121 @@
+"""Standardised inputs: against numpy on repeated rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from lspin.tables.encoding import LARGEST_DEVIATION, encode, gating_context, learn_encoding, scale_sparse
+from lspin.tables.grid import Rows
+from lspin.tables.reading import read_table
+from small_tables import rows_of
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-12, 1e12, 1e30, 1e300])
+def test_moments_match_numpy_on_repeated_rows(scale):
+    rng = np.random.default_rng(0)
+    values, weight = rng.normal(3, 2, (9, 2)), rng.integers(1, 5, 9)
+    encoding = learn_encoding(rows_of(values * scale, weight), {}, 2)
+    repeated = np.repeat(values, weight, axis=0)
+    np.testing.assert_allclose(encoding.center, np.average(values, axis=0, weights=weight) * scale)
+    np.testing.assert_allclose(encoding.center, repeated.mean(axis=0) * scale)
+    np.testing.assert_allclose(encoding.scale, repeated.std(axis=0) * scale)
+
+
+def test_moments_leave_missing_values_out():
+    values = np.array([[1.0, 5.0], [np.nan, 6.0], [4.0, np.nan], [np.nan, 9.0]])
+    weight = np.array([1, 2, 3, 4])
+    encoding = learn_encoding(rows_of(values, weight), {}, 2)
+    for column in range(2):
+        present = np.repeat(values[:, column], weight)
+        np.testing.assert_allclose(encoding.center[column], np.nanmean(present))
+        np.testing.assert_allclose(encoding.scale[column], np.nanstd(present))
+
+
+def test_scales_of_a_sparse_table_match_numpy_and_its_zeros_stay():
+    values = np.array([[0.0, 2.0, 70.0], [3.0, 0.0, 0.0], [0.0, 0.0, 90.0], [1.0, 5.0, 0.0]])
+    weight = np.array([1, 2, 3, 1])
+    rows = rows_of(sp.csr_array(values), weight)
+    encoding = learn_encoding(rows, {}, 3)
+    stored = [column[column != 0] for column in np.repeat(values, weight, axis=0).T]
+    sizes = np.array([np.sqrt(np.mean(column**2)) for column in stored])
+    # The first two are of one size, whose scale is the median's; the last is another unit.
+    expected = np.array([np.median(sizes), np.median(sizes), sizes[2]])
+    np.testing.assert_allclose(encoding.scale, expected)
+    np.testing.assert_array_equal(encoding.center, [0, 0, 0])
+    np.testing.assert_allclose(scale_sparse(rows.grid.values, encoding).toarray(), values / expected)
+
+
+@pytest.mark.parametrize("scales", [(1e-12, 1e12), (1e30, 1.0), (1e307, 1e-300)])
+def test_columns_on_any_scale_have_mean_0_and_variance_1_side_by_side(scales):
+    values = np.random.default_rng(0).normal(loc=5, size=(20, 2)) * scales
+    rows = rows_of(values)
+    inputs, missing = encode(rows.grid, learn_encoding(rows, {}, 2))
+    assert missing is None
+    np.testing.assert_allclose(inputs.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(inputs.std(axis=0), 1)
+
+
+def test_a_column_is_centred_only_where_zero_is_no_ordinary_value():
+    values = np.random.default_rng(0).normal(loc=[0.3, 5.0, -5.0], size=(200, 3))
+    encoding = learn_encoding(rows_of(values), {}, 3)
+    np.testing.assert_allclose(encoding.center, values.mean(axis=0) * [0, 1, 1])
+    np.testing.assert_allclose(encoding.scale, values.std(axis=0))
+
+
+@pytest.mark.parametrize("spread", [5e-324, 1e-300, 1.0, 1e300, 1.7e308])
+def test_a_column_of_two_values_is_read_as_finite_numbers(spread):
+    rows = rows_of(np.array([[spread], [0.0], [-spread]]))
+    inputs, _ = encode(rows.grid, learn_encoding(rows, {}, 1))
+    assert np.isfinite(inputs).all()
+    assert inputs[0] > inputs[1] > inputs[2]
+
+
+def test_values_far_outside_the_fitted_range_are_cut_off():
+    encoding = learn_encoding(rows_of(np.array([[1e-12], [-1e-12]])), {}, 1)
+    inputs, _ = encode(read_table(np.array([[1e308], [-1e308]]))[0], encoding)
+    np.testing.assert_array_equal(inputs, [[LARGEST_DEVIATION], [-LARGEST_DEVIATION]])
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.1, -7.0, 1e30])
+def test_constant_columns_are_dropped(constant):
+    values = np.column_stack([np.arange(7.0), np.full(7, constant), np.arange(7.0) ** 2])
+    rows = rows_of(values, np.array([0.1, 0.2, 0.3, 1, 1, 1, 7]))
+    encoding = learn_encoding(rows, {}, 3)
+    np.testing.assert_array_equal(encoding.features, [0, 2])
+    assert encode(rows.grid, encoding)[0].shape == (7, 2)
+
+
+def test_a_column_that_is_constant_but_for_its_gaps_is_dropped():
+    values = np.array([[1.0, 5.0], [2.0, np.nan], [3.0, 5.0]])
+    np.testing.assert_array_equal(learn_encoding(rows_of(values), {}, 2).features, [0])
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_a_table_of_constant_columns_is_refused(container):
+    with pytest.raises(ValueError, match="all 2 columns are constant over the 3 distinct rows"):
+        learn_encoding(rows_of(container(np.tile([4.0, 0.0], (3, 1)))), {}, 2)
+
+
+@pytest.mark.parametrize("entries", [list("uvuuvu"), list("uvwxuv"), ["u", "v", None, "u", "u", "v"]])
+def test_a_categorical_column_has_one_gate_and_total_variance_1(entries):
+    frame = pd.DataFrame({"a": pd.Categorical(entries), "b": np.arange(6.0)})
+    table, levels = read_table(frame)
+    rows = Rows(table, np.arange(6), np.ones(6), np.arange(6))
+    encoding = learn_encoding(rows, levels, 2)
+    n_levels = len(set(entries) - {None})
+    inputs, _ = encode(table, encoding)
+    present = [entry is not None for entry in entries]
+    np.testing.assert_array_equal(encoding.owners, [0] * n_levels + [1])
+    np.testing.assert_allclose(inputs[present, :n_levels].var(axis=0).sum(), 1)
+
+
+def test_a_missing_value_is_0_among_the_inputs_and_flagged_to_the_gating_network():
+    values = np.array([[1.0, 5.0], [np.nan, 6.0], [4.0, np.nan], [2.0, 9.0]])
+    rows = rows_of(values)
+    encoding = learn_encoding(rows, {}, 2)
+    inputs, missing = encode(rows.grid, encoding)
+    context = gating_context(inputs, missing, encoding)
+    assert context.shape == (4, encoding.n_context)
+    np.testing.assert_array_equal(inputs[np.isnan(values)], 0.0)
+    np.testing.assert_array_equal(context[:, 2:], np.isnan(values))
