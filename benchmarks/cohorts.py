@@ -1,9 +1,6 @@
 """Cohorts with survival times: how they are split, and how every method is swept and scored on them.
 
-A method for cohorts is a file in ``methods/`` with ``COX_SWEEP``, settings from many features to few, and
-``make_cox(settings, seed, budget)``, an unfitted model with ``fit(X, y)``, ``predict(X)`` (higher is worse),
-``predict_survival_function(X, return_array=True)`` and ``unique_times_``; ``selected(X)`` where it selects.
-With ``N_MEMBERS`` what is chosen with one member is fitted again with so many.
+A method for cohorts has the part ``cox``, a ``Sweep``, in its record; ``method.py`` says what that is.
 """
 
 import json
@@ -13,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from benchmarks.protocol import CpuTimer, load_method
+from benchmarks.method import Sweep, demand, load_method
+from benchmarks.protocol import CpuTimer
 from benchmarks.runs import Record, Run, describe, size_of
 from lspin.datasets import load_table
 from lspin.survival import harrell_concordance, integrated_brier_score, make_survival
@@ -88,15 +86,15 @@ def has_split(dataset: str, seed: int) -> bool:
 
 def measure_sweep(run: Run) -> Record:
     """Fit a method with each setting of its sweep, and judge the one that the validation rows choose."""
+    sweep = demand(load_method(run.method).cox, run.method, "cohorts with survival times")
     cohort = load_cohort(run.case.dataset, run.seed)
-    method = load_method(run.method)
     with CpuTimer() as timer:
-        tried = [try_setting(method, settings, cohort, run) for settings in method.COX_SWEEP[: run.budget.fits]]
+        tried = [try_setting(sweep, settings, cohort, run) for settings in sweep.settings[: run.budget.fits]]
         path = [point for point in tried if point is not None]
-        best = add_members(method, max(path, key=lambda point: point["valid_c"]), cohort, run)
+        best = add_members(sweep, max(path, key=lambda point: point["valid_c"]), cohort, run)
         few = [point for point in path if point["n_features"] <= FEW]
         chosen = max(few, key=lambda point: point["valid_c"], default={})
-        if chosen and (together := add_members(method, chosen, cohort, run))["n_features"] <= FEW:
+        if chosen and (together := add_members(sweep, chosen, cohort, run))["n_features"] <= FEW:
             chosen = together
     row = {f"best_{name}": best[name] for name in best if name not in ("settings", "sets", "counts")}
     row |= {f"few_{name}": chosen.get(name, float("nan")) for name in ("valid_c", "test_c", "mean_features")}
@@ -111,11 +109,11 @@ def measure_sweep(run: Run) -> Record:
     return {"row": {**describe(run), **size_of(cohort.train.X), **row}, "arrays": {}}
 
 
-def add_members(method: Any, point: dict[str, Any], cohort: Cohort, run: Run) -> dict[str, Any]:
+def add_members(sweep: Sweep, point: dict[str, Any], cohort: Cohort, run: Run) -> dict[str, Any]:
     """What the setting of a point gives with as many members as the method has."""
-    if not hasattr(method, "N_MEMBERS"):
+    if sweep.n_members == 1:
         return point
-    return measure_setting(method, point["settings"] | {"n_members": method.N_MEMBERS}, cohort, run)
+    return measure_setting(sweep, point["settings"] | {"n_members": sweep.n_members}, cohort, run)
 
 
 def shorten(point: dict[str, Any]) -> dict[str, Any]:
@@ -124,19 +122,19 @@ def shorten(point: dict[str, Any]) -> dict[str, Any]:
     return {name: round(value, 5) if isinstance(value, float) else value for name, value in kept.items()}
 
 
-def try_setting(method: Any, settings: dict[str, Any], cohort: Cohort, run: Run) -> dict[str, Any] | None:
+def try_setting(sweep: Sweep, settings: dict[str, Any], cohort: Cohort, run: Run) -> dict[str, Any] | None:
     """What a setting gives; ``None`` where a rival's training diverges, for the sweep goes on."""
     try:
-        return measure_setting(method, settings, cohort, run)
+        return measure_setting(sweep, settings, cohort, run)
     except FloatingPointError:
         return None
 
 
-def measure_setting(method: Any, settings: dict[str, Any], cohort: Cohort, run: Run) -> dict[str, Any]:
+def measure_setting(sweep: Sweep, settings: dict[str, Any], cohort: Cohort, run: Run) -> dict[str, Any]:
     """Concordance and Brier score of one model, and how many features its test rows use."""
     train, valid, test, names, n_noise = cohort
     with CpuTimer() as timer:
-        model = method.make_cox(settings, run.seed, run.budget).fit(train.X, train.y)
+        model = sweep.make(settings, run.seed, run.budget).fit(train.X, train.y)
     selected = model.selected(test.X) if hasattr(model, "selected") else np.ones(test.X.shape, bool)
     return {
         "settings": settings,

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from benchmarks.protocol import REGRESSION, Budget, UnavailableError, load_method, require_method
+from benchmarks.method import UnavailableError, load_method, require_method
+from benchmarks.protocol import REGRESSION, Budget
 from benchmarks.runs import Case, Crew, Measure, Record, Run, do_missing, measure_method, read_finished
 from benchmarks.tables import RESULTS, merge_rows
 
@@ -21,8 +22,8 @@ QUICK_BUDGET = Budget(fits=2, epochs=2)
 
 def suits_task(method: str, case: Case) -> bool:
     """Whether a method can do a table at all."""
-    excluded = "CLASSES_ONLY" if case.dataset in REGRESSION else "REGRESSION_ONLY"
-    return not getattr(load_method(method), excluded, False)
+    offered = load_method(method)
+    return offered.for_response if case.dataset in REGRESSION else offered.for_classes
 
 
 def has_any_seed(case: Case, seed: int) -> bool:

@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from importlib.metadata import version
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,37 +64,6 @@ class CpuTimer:
 
     def __exit__(self, *_: object) -> None:
         self.seconds = time.process_time() - self._start
-
-
-def load_method(name: str) -> Any:
-    """The module of a method, found by its file name: ``fit(train, valid, seed, budget) -> Fitted``."""
-    return import_module(f"benchmarks.methods.{name}")
-
-
-class UnavailableError(RuntimeError):
-    """A method cannot run on this machine; the message says what is missing and how to get it."""
-
-
-def require_package(name: str, install: str) -> None:
-    """Raise ``UnavailableError`` unless a package can be imported; ``install`` is what to give to pip."""
-    if find_spec(name) is None:
-        raise UnavailableError(f"the package {name} is not installed: pip install {install}")
-
-
-def require_method(name: str) -> None:
-    """Raise ``UnavailableError`` if a method lacks something here, as the ``require`` of its file finds.
-
-    A variant that only its experiment knows has no file, and lacks nothing.
-    """
-    try:
-        method = load_method(name)
-    except ModuleNotFoundError as error:
-        if error.name != f"benchmarks.methods.{name}":
-            raise
-        return
-    require = getattr(method, "require", None)
-    if require is not None:
-        require()
 
 
 def show(part: Part, dataset: str) -> Samples:

@@ -1,9 +1,7 @@
 """One run is one file: written whole by whoever did it, so that nothing finished is ever done twice or lost."""
 
 import json
-import os
 import sys
-import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,10 +15,10 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 import lspin
+from benchmarks.method import demand, load_method
 from benchmarks.protocol import (
     Budget,
     CpuTimer,
-    load_method,
     score_gates,
     score_prediction,
     score_selection,
@@ -28,6 +26,7 @@ from benchmarks.protocol import (
     versions,
 )
 from lspin.datasets import load_synthetic
+from lspin.storage import written_whole
 
 Record = dict[str, Any]  # "row": a line of the table; "arrays": what its figure needs
 Measure = Callable[["Run"], Record]
@@ -76,7 +75,8 @@ def measure_method(run: Run) -> Record:
     """Tune and fit a method, and score it on the test rows."""
     data = load_synthetic(run.case.dataset, run.seed, run.case.n_train)
     train, valid, test = (show(part, run.case.dataset) for part in data)
-    fitted = load_method(run.method).fit(train, valid, run.seed, run.budget)
+    fit = demand(load_method(run.method).fit, run.method, "synthetic tables")
+    fitted = fit(train, valid, run.seed, run.budget)
     with CpuTimer() as timer:
         predicted = fitted.predict(test.X)
     row = score_prediction(predicted, test.y, is_regression=test.is_regression)
@@ -127,10 +127,8 @@ def do_run(run: Run, measure: Measure, folder: Path) -> str | None:
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that it is there completely or not at all, whenever the process dies."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".part", delete=False) as part:
-        part.write(text)
-    os.chmod(part.name, 0o644)
-    os.replace(part.name, path)
+    with written_whole(path) as unfinished:
+        unfinished.write_text(text)
 
 
 def do_missing(runs: list[Run], measure: Measure, folder: Path, crew: Crew) -> list[str]:

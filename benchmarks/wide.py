@@ -1,9 +1,7 @@
 """Wide real tables: how they are prepared and split, and how every method is tuned and scored on them.
 
-A method for these tables is a file in ``methods/`` with ``WIDE_GRID``, at most twenty settings, and
-``make_wide(task, **settings)``, an unfitted model; ``select_wide(model)`` tells which features it uses.
-A model that selects row by row has ``gates`` and ``predict_with_gates`` instead, or ``selected`` if its selection
-cannot be given to another row. A method that tunes by itself has ``fit_wide(task) -> Search`` instead of a grid.
+A method for these tables has the part ``wide`` in its record: a grid of settings, or a search of its own;
+``method.py`` says what that is.
 """
 
 import json
@@ -19,7 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import l1_min_c
 
-from benchmarks.protocol import Budget, CpuTimer, Samples, fit_quietly, load_method, score_mask
+from benchmarks.method import Grid, Search, Settings, Task, Trial, Wide, demand, load_method
+from benchmarks.protocol import Budget, CpuTimer, Samples, fit_quietly, score_mask
 from benchmarks.runs import Case, Record, Run, describe, size_of
 from lspin import metrics
 from lspin.datasets import Table, load_table
@@ -113,19 +112,6 @@ def split_rows(y: np.ndarray, number: int, *, in_folds: bool) -> Parts:
     return Parts(rest[fold], valid, rest[others])
 
 
-class Task(NamedTuple):
-    """What a method is shown of a table."""
-
-    train: Samples
-    valid: Samples | None  # None: few rows, to be tuned on by cross-validation
-    seed: int
-    budget: Budget
-
-    @property
-    def n_classes(self) -> int:
-        return len(np.unique(self.train.y))
-
-
 def load_task(case: Case, seed: int, budget: Budget) -> tuple[Task, Samples]:
     """A split of a table: what a method may see, and the test rows."""
     source = SOURCES[case.dataset]
@@ -145,29 +131,17 @@ def has_split(case: Case, seed: int) -> bool:
     return seed < SOURCES[case.dataset].n_splits
 
 
+def load_wide_method(name: str) -> Wide:
+    """How a method does wide tables."""
+    return demand(load_method(name).wide, name, "wide tables")
+
+
 def suits_table(method: str, case: Case) -> bool:
     """Whether a method can do a table at all."""
-    return SOURCES[case.dataset].has_counts or not getattr(load_method(method), "COUNTS_ONLY", False)
+    return SOURCES[case.dataset].has_counts or not load_wide_method(method).counts_only
 
 
 # Tuning -----------------------------------------------------------------------------------------------------
-
-
-class Trial(NamedTuple):
-    """A setting, and the model it gives on all training rows."""
-
-    settings: dict[str, Any]
-    model: Any
-    seconds: float  # of processor time, for this fit
-
-
-class Search(NamedTuple):
-    """What tuning found."""
-
-    chosen: Trial
-    trials: list[Trial]  # all settings, for the choice by test rows that the paper makes
-    tuning_seconds: float
-    n_fits: int
 
 
 class Loss(NamedTuple):
@@ -197,31 +171,37 @@ def final_step(model: Any) -> Any:
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def search_grid(method: Any, task: Task) -> Search:
-    """Fit every setting of a method's grid and choose on validation rows, or by cross-validation on training rows.
+def search(wide: Wide, task: Task) -> Search:
+    """Tune a method on a task, by its grid or by its own search."""
+    return search_grid(wide, wide.search, task) if isinstance(wide.search, Grid) else wide.search(task)
 
-    A method with ``MOST_FEATURES`` chooses among settings that use fewer, or takes the one that uses fewest.
+
+def search_grid(wide: Wide, grid: Grid, task: Task) -> Search:
+    """Fit every setting of a grid and choose on validation rows, or by cross-validation on training rows.
+
+    A method with ``most_features`` chooses among settings that use fewer, or takes the one that uses fewest.
     """
-    grid = method.WIDE_GRID[: task.budget.fits]
+    tried = grid.settings[: task.budget.fits]
     with CpuTimer() as timer:
-        trials = [fit_trial(method, task, settings) for settings in grid]
-        losses = [judge(method, task, trial) for trial in trials]
-        allowed = range(len(trials))
-        if most := getattr(method, "MOST_FEATURES", None):
-            counts = [count_features(method, trial.model, task.train.X) for trial in trials]
-            allowed = [place for place, count in enumerate(counts) if count < most] or [int(np.argmin(counts))]
+        trials = [fit_trial(grid, task, settings) for settings in tried]
+        losses = [judge(grid, task, trial) for trial in trials]
+        allowed = np.arange(len(trials))
+        if wide.most_features is not None:
+            counts = np.array([count_features(wide, trial.model, task.train.X) for trial in trials], float)
+            few = np.flatnonzero(counts < wide.most_features)
+            allowed = few if len(few) else np.array([counts.argmin()])
         best = min(allowed, key=lambda place: losses[place])
-    n_fits = len(grid) * (1 if task.valid is not None else 1 + N_INNER_FOLDS)
+    n_fits = len(tried) * (1 if task.valid is not None else 1 + N_INNER_FOLDS)
     return Search(trials[best], trials, timer.seconds, n_fits)
 
 
-def fit_trial(method: Any, task: Task, settings: dict[str, Any]) -> Trial:
+def fit_trial(grid: Grid, task: Task, settings: Settings) -> Trial:
     with CpuTimer() as timer:
-        model = fit_quietly(method.make_wide(task, **settings), task.train)
+        model = fit_quietly(grid.make(task, **settings), task.train)
     return Trial(settings, model, timer.seconds)
 
 
-def judge(method: Any, task: Task, trial: Trial) -> Loss:
+def judge(grid: Grid, task: Task, trial: Trial) -> Loss:
     if task.valid is not None:
         return measure_loss(trial.model, task.valid)
     X, y = task.train.X, task.train.y
@@ -229,7 +209,7 @@ def judge(method: Any, task: Task, trial: Trial) -> Loss:
     folds = StratifiedKFold(N_INNER_FOLDS, shuffle=True, random_state=task.seed).split(y, y)
     for learned, judged in folds:
         part = task._replace(train=task.train._replace(X=X[learned], y=y[learned]))
-        model = fit_trial(method, part, trial.settings).model
+        model = fit_trial(grid, part, trial.settings).model
         losses.append(measure_loss(model, task.train._replace(X=X[judged], y=y[judged])))
         sizes.append(len(judged))
     return Loss(*(round(value, 9) for value in np.average(losses, axis=0, weights=sizes)))
@@ -247,10 +227,10 @@ def measure_loss(model: Any, rows: Samples) -> Loss:
 
 def measure_wide(run: Run) -> Record:
     """Tune and fit a method on a split of a wide table, and score it on the test rows."""
-    method = load_method(run.method)
+    wide = load_wide_method(run.method)
     task, test = load_task(run.case, run.seed, run.budget)
-    search = method.fit_wide(task) if hasattr(method, "fit_wide") else search_grid(method, task)
-    model = search.chosen.model
+    found = search(wide, task)
+    model = found.chosen.model
     with CpuTimer() as timer:
         predicted = model.predict(test.X)
     correct = predicted == test.y
@@ -261,44 +241,39 @@ def measure_wide(run: Run) -> Record:
     }
     if hasattr(model, "predict_proba"):
         row |= score_probabilities(model.predict_proba(test.X), test.y)
-    here, there = select(method, model, task.train.X), select(method, model, test.X)
+    here, there = select(wide, model, task.train.X), select(wide, model, test.X)
     if here is not None and there is not None:
         row |= score_counts(here, there)
         if selects_by_row(model):
             row |= describe_heavy(there, correct, test)
             row |= score_honesty(model, here, there, task.train, test)
     row |= {
-        "tuning_cpu_seconds": search.tuning_seconds,
-        "fitting_cpu_seconds": search.chosen.seconds,
+        "tuning_cpu_seconds": found.tuning_seconds,
+        "fitting_cpu_seconds": found.chosen.seconds,
         "predicting_cpu_seconds": timer.seconds,
-        "n_fits": search.n_fits,
-        "settings": json.dumps(search.chosen.settings, sort_keys=True),
-        "tried": json.dumps([score_trial(method, trial, test) for trial in search.trials], sort_keys=True),
+        "n_fits": found.n_fits,
+        "settings": json.dumps(found.chosen.settings, sort_keys=True),
+        "tried": json.dumps([score_trial(wide, trial, test) for trial in found.trials], sort_keys=True),
     }
     return {"row": {**describe(run), **size_of(task.train.X), **row}, "arrays": {}}
 
 
-def select(method: Any, model: Any, X: Any) -> np.ndarray | None:
+def select(wide: Wide, model: Any, X: Any) -> np.ndarray | None:
     """Which features each row uses; a gate over an absent word or gene lets nothing through and does not count."""
     if selects_by_row(model):
         selected = read_gates(model, X) > 0 if hasattr(model, "gates") else model.selected(X)
         return np.asarray(selected & (as_dense(X) != 0 if sparse.issparse(X) else True))
-    if not hasattr(method, "select_wide"):
-        return None
-    return np.broadcast_to(method.select_wide(model), X.shape)
+    return None if wide.select is None else np.broadcast_to(wide.select(model), X.shape)
 
 
 def selects_by_row(model: Any) -> bool:
     return hasattr(model, "gates") or hasattr(model, "selected")
 
 
-def count_features(method: Any, model: Any, X: Any) -> float:
-    """How many features the model uses; of one that selects row by row the median over rows."""
-    if not selects_by_row(model):
-        return float(method.select_wide(model).sum())
-    selected = select(method, model, X)
-    assert selected is not None
-    return float(np.median(selected.sum(axis=1)))
+def count_features(wide: Wide, model: Any, X: Any) -> float | None:
+    """How many features the median row uses; ``None`` if the method does not select."""
+    selected = select(wide, model, X)
+    return None if selected is None else float(np.median(selected.sum(axis=1)))
 
 
 def read_gates(model: Any, X: Any) -> np.ndarray:
@@ -363,16 +338,15 @@ def score_honesty(
     return scores | {"exchanged_accuracy": 100 * float(np.mean(exchanged == test.y))}
 
 
-def score_trial(method: Any, trial: Trial, test: Samples) -> dict[str, Any]:
+def score_trial(wide: Wide, trial: Trial, test: Samples) -> dict[str, Any]:
     """A setting's score on test rows: for the choice that the paper makes, never for ours."""
-    selected = select(method, trial.model, test.X)
     return {
         "settings": trial.settings,
         "accuracy": round(100 * float(np.mean(trial.model.predict(test.X) == test.y)), 4),
-        "n_features": None if selected is None else float(np.median(selected.sum(axis=1))),
+        "n_features": count_features(wide, trial.model, test.X),
     }
 
 
-def spread_grid(values: Sequence[Any], name: str, **others: Any) -> list[dict[str, Any]]:
+def spread_grid(values: Sequence[Any], name: str, **others: Any) -> list[Settings]:
     """A setting at each of some values, with others fixed."""
     return [{name: value, **others} for value in values]

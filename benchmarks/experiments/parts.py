@@ -14,9 +14,11 @@ from tqdm import tqdm
 
 from benchmarks.protocol import REGRESSION, CpuTimer, score_prediction, score_selection
 from benchmarks.tables import write_table
-from lspin import LSPINClassifier, LSPINRegressor, model, recipes, training
+from lspin import LSPINClassifier, LSPINRegressor
+from lspin.core import model, training
+from lspin.core.losses import complete_scores, cross_entropy
 from lspin.datasets import load_synthetic
-from lspin.losses import LOSSES, complete_scores
+from lspin.fitting import recipe as recipes
 
 SEEDS = range(100, 103)
 DATASETS = ("E1", "E4", "E5")
@@ -72,7 +74,7 @@ def validation_loss(clf: Any, X: np.ndarray, y: np.ndarray) -> float:
     if isinstance(clf, LSPINRegressor):
         return float(np.mean((clf.predict(X) - y) ** 2))
     scores = clf.decision_function(X)[:, None]
-    return float(LOSSES["cross_entropy"](complete_scores(scores), y).mean())
+    return float(cross_entropy(complete_scores(scores), y).mean())
 
 
 def main() -> None:

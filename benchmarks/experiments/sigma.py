@@ -12,7 +12,7 @@ import pandas as pd
 from benchmarks.experiment import choose_folder
 from benchmarks.figures import make_axes, new_figure, save_figure
 from benchmarks.tables import write_csv, write_markdown
-from lspin.gates import open_probability
+from lspin.core.gates import open_probability
 
 NOISE_SCALES = np.round(np.arange(0.02, 2.001, 0.01), 2)
 STEP = 1e-3  # of the difference quotient

@@ -55,7 +55,7 @@ def time_prediction() -> list[dict[str, Any]]:
             for weights in layers:
                 hidden[len(weights)] @ weights
         with CpuTimer() as prediction:
-            clf._predict(X)
+            clf._outputs(X)
     return [
         {"table": "100000 x 100", "seed": 0, "what": what, "seconds": timer.seconds}
         for what, timer in (("matrix products", products), ("gates and predictions", prediction))

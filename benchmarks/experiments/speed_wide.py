@@ -23,7 +23,9 @@ from benchmarks.methods.lspin_official import WIDE_RECIPES, Official
 from benchmarks.protocol import LEAST_SECONDS, CpuTimer
 from benchmarks.runs import Case, Record, Run, describe, size_of
 from benchmarks.tables import tabulate, write_markdown
-from lspin import LSPINClassifier, model, recipes, training
+from lspin import LSPINClassifier
+from lspin.core import model, training
+from lspin.fitting import recipe as recipes
 
 METHODS = ("official", "plain", "dense", "sparse")
 N_ROWS, WIDTHS = 150, (500, 2000, 5000, 20_000, 50_000)

@@ -17,7 +17,7 @@ from benchmarks.runs import Case, Record, Run, describe, size_of
 from benchmarks.tables import describe_seeds, tabulate, write_markdown
 from lspin import LSPINCox
 from lspin.baselines import DeepSurv
-from lspin.hazards import cox_loss, find_risk_sets
+from lspin.core.cox import cox_loss, find_risk_sets
 from lspin.survival import harrell_concordance
 
 BATCHES = {"batch_32": 32, "batch_128": 128, "batch_512": 512, "exact": 1_000_000}

@@ -13,10 +13,9 @@ from matplotlib.figure import Figure
 
 from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import draw_dots, make_axes, new_figure, save_figure
-from benchmarks.protocol import load_method
 from benchmarks.runs import Case
 from benchmarks.tables import NOTHING, format_spread, write_csv, write_markdown
-from benchmarks.wide import SOURCES, has_split, measure_wide, suits_table
+from benchmarks.wide import SOURCES, has_split, load_wide_method, measure_wide, suits_table
 
 METHODS = (
     "llspin", "lspin", "llspin_members", "lspin_official", "lasso_capped", "linear_svc_capped", "lasso", "ridge",
@@ -125,8 +124,8 @@ def pick_on_test(frame: pd.DataFrame) -> pd.DataFrame:
             continue
         tried = tried.astype({"n_features": float})
         means = tried.groupby("setting")[["accuracy", "n_features"]].mean()
-        most = getattr(load_method(method), "MOST_FEATURES", np.inf)
-        few = means[~(means["n_features"] >= most)]
+        most = load_wide_method(method).most_features
+        few = means if most is None else means[~(means["n_features"] >= most)]
         best = few["accuracy"].idxmax() if len(few) else means["n_features"].idxmin()
         picked.append(tried[tried["setting"] == best].assign(method=method, dataset=dataset))
     return pd.concat(picked, ignore_index=True)

@@ -5,8 +5,8 @@ from typing import Any
 
 from optuna.distributions import FloatDistribution
 
+from benchmarks.method import Grid, Method, Task, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, tune
-from benchmarks.wide import Task
 from lspin.baselines import ContextualLassoClassifier, ContextualLassoRegressor
 
 SPACE = {
@@ -35,3 +35,6 @@ def make_wide(task: Task, **settings: Any) -> Any:
     return ContextualLassoClassifier(
         WIDE_LAYERS, learning_rate=WIDE_RATE, max_epochs=epochs, random_state=task.seed, **settings
     )
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide)))

@@ -4,11 +4,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from benchmarks.protocol import Budget, require_package, select_everywhere
+from benchmarks.method import Method, Sweep, require_package
+from benchmarks.protocol import Budget, select_everywhere
 
-COX_SWEEP = tuple(
-    {"part": round(part, 4)} for part in np.geomspace(0.01, 0.9, 20)
-)  # of the least that selects none
+SWEEP = tuple({"part": round(part, 4)} for part in np.geomspace(0.01, 0.9, 20))  # of the least that selects none
 
 
 def require() -> None:
@@ -40,5 +39,8 @@ class CoxLasso:
         return select_everywhere(self._model.coef_ != 0, X)
 
 
-def make_cox(settings: dict[str, Any], seed: int, budget: Budget) -> CoxLasso:
+def make(settings: dict[str, Any], seed: int, budget: Budget) -> CoxLasso:
     return CoxLasso(**settings)
+
+
+METHOD = Method(cox=Sweep(SWEEP, make), require=require)

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from benchmarks.method import Method, Sweep
 from benchmarks.protocol import Budget
 from lspin import LSPINCox
 
-COX_SWEEP: tuple[dict[str, Any], ...] = ({},)
 
-
-def make_cox(settings: dict[str, Any], seed: int, budget: Budget) -> LSPINCox:
+def make(settings: dict[str, Any], seed: int, budget: Budget) -> LSPINCox:
     return LSPINCox(**settings, max_epochs=budget.epochs, random_state=seed)
+
+
+METHOD = Method(cox=Sweep(({},), make))

@@ -13,7 +13,8 @@ import numpy as np
 from optuna.distributions import FloatDistribution, IntDistribution
 
 from benchmarks.attributions import Explained, Explanation
-from benchmarks.protocol import Budget, Fitted, Samples, require_package, tune
+from benchmarks.method import Method, require_package
+from benchmarks.protocol import Budget, Fitted, Samples, tune
 
 SPACE = {
     "interactions": IntDistribution(0, 30),
@@ -57,3 +58,6 @@ def explain(model: Any, X: np.ndarray) -> Explanation:
     for term, members in enumerate(model.term_features_):
         features[term, list(members)] = True
     return Explanation(parts, np.ravel(model.intercept_), features)
+
+
+METHOD = Method(fit, require=require)

@@ -4,8 +4,9 @@ from typing import Any
 
 from optuna.distributions import FloatDistribution
 
+from benchmarks.method import Grid, Method, Task, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, tune
-from benchmarks.wide import Task, spread_grid
+from benchmarks.wide import spread_grid
 from lspin.baselines import INVASEClassifier, INVASERegressor
 
 SPACE = {
@@ -35,3 +36,6 @@ def make_wide(task: Task, **settings: Any) -> INVASEClassifier:
         random_state=task.seed,
         **settings,
     )
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide)))

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from sklearn.neural_network import MLPClassifier
 
-from benchmarks.protocol import quiet_torch, require_package
+from benchmarks.method import Method, require_package
+from benchmarks.protocol import quiet_torch
 
 LAYERS, EPOCHS = (200, 200), 75  # of the network that is explained, about the size of ours
 MOST_EPOCHS = 10_000  # its default
@@ -48,3 +49,6 @@ class Original:
     def selected(self, X: np.ndarray) -> np.ndarray:
         with quiet_torch():
             return self._explainer.explain(pd.DataFrame(X)).to_numpy() > 0.5
+
+
+METHOD = Method(require=require)

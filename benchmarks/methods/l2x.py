@@ -4,8 +4,9 @@ from typing import Any
 
 from optuna.distributions import FloatDistribution, IntDistribution
 
+from benchmarks.method import Grid, Method, Task, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, tune
-from benchmarks.wide import Task, spread_grid
+from benchmarks.wide import spread_grid
 from lspin.baselines import L2XClassifier, L2XRegressor
 
 MOST = 7  # features a row: the paper's range
@@ -36,3 +37,6 @@ def make_wide(task: Task, n_features: int) -> L2XClassifier:
         max_epochs=task.budget.epochs,
         random_state=task.seed,
     )
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide)))

@@ -11,8 +11,9 @@ from optuna.distributions import FloatDistribution
 from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
+from benchmarks.method import Grid, Method, Task, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, select_everywhere, tune
-from benchmarks.wide import Task, final_step, scale_columns, spread_grid
+from benchmarks.wide import final_step, scale_columns, spread_grid
 
 # The paper's ranges: of the linear example for a response, of Table 1 for classes.
 PENALTY = {"alpha": FloatDistribution(1e-3, 0.5, log=True)}
@@ -43,3 +44,6 @@ def make_wide(task: Task, C: float, scale: bool) -> Any:
 def select_wide(model: Any) -> np.ndarray:
     """Features with a coefficient for some class."""
     return np.any([one.coef_[0] != 0 for one in final_step(model).estimators_], axis=0)
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide), select_wide))

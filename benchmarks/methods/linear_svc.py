@@ -11,8 +11,9 @@ import numpy as np
 from optuna.distributions import FloatDistribution
 from sklearn.svm import LinearSVC, LinearSVR
 
+from benchmarks.method import Grid, Method, Task, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, select_everywhere, tune
-from benchmarks.wide import Task, final_step, scale_columns, spread_grid
+from benchmarks.wide import final_step, scale_columns, spread_grid
 
 SPACE = {"C": FloatDistribution(1e-2, 1e3, log=True)}  # the paper's, for its small tables
 WIDE_GRID = (
@@ -38,3 +39,6 @@ def make_wide(task: Task, C: float, scale: bool) -> Any:
 
 def select_wide(model: Any) -> np.ndarray:
     return (final_step(model).coef_ != 0).any(axis=0)
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide), select_wide))

@@ -5,12 +5,10 @@ from typing import Any
 import numpy as np
 from sklearn.svm import LinearSVC
 
+from benchmarks.method import Grid, Method, Task, Wide
 from benchmarks.methods.linear_svc import select_wide
-from benchmarks.wide import CAP, Task, least_strength, scale_columns, spread_grid
+from benchmarks.wide import CAP, least_strength, scale_columns, spread_grid
 
-__all__ = ["MOST_FEATURES", "WIDE_GRID", "make_wide", "select_wide"]
-
-MOST_FEATURES = CAP
 MULTIPLES = np.geomspace(1.3, 30, 10).round(3).tolist()  # of the least C that lets a feature in
 WIDE_GRID = (*spread_grid(MULTIPLES, "multiple", scale=True), *spread_grid(MULTIPLES, "multiple", scale=False))
 
@@ -19,3 +17,6 @@ def make_wide(task: Task, multiple: float, scale: bool) -> Any:
     strength = multiple * least_strength(task, "squared_hinge", scale=scale)
     model = LinearSVC(penalty="l1", dual=False, C=strength, random_state=task.seed, max_iter=2000)
     return scale_columns(task, model, scale=scale)
+
+
+METHOD = Method(wide=Wide(Grid(WIDE_GRID, make_wide), select_wide, most_features=CAP))

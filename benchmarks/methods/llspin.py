@@ -1,10 +1,9 @@
 """LLSPIN: our linear predictor behind gates."""
 
+from benchmarks.method import Method, Search, Task, Wide
 from benchmarks.methods.lspin import fit_path, fit_prices
 from benchmarks.protocol import Budget, Fitted, Samples
-from benchmarks.wide import CAP, Search, Task
-
-MOST_FEATURES = CAP
+from benchmarks.wide import CAP
 
 
 def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
@@ -13,3 +12,6 @@ def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
 
 def fit_wide(task: Task) -> Search:
     return fit_prices(task, hidden_layer_sizes=())
+
+
+METHOD = Method(fit, wide=Wide(fit_wide, most_features=CAP))

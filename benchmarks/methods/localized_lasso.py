@@ -4,10 +4,9 @@ from typing import Any
 
 from optuna.distributions import FloatDistribution, IntDistribution
 
+from benchmarks.method import Method
 from benchmarks.protocol import Budget, Fitted, Samples, tune
 from lspin.baselines import LocalizedLassoRegressor
-
-REGRESSION_ONLY = True
 
 SPACE = {
     "network": FloatDistribution(1e-3, 3.0, log=True),
@@ -22,3 +21,6 @@ def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
         return LocalizedLassoRegressor(**settings)
 
     return tune(make, SPACE, train, valid, budget, seed, first=FIRST, select=lambda model, X: model.selected(X))
+
+
+METHOD = Method(fit, for_classes=False)

@@ -3,6 +3,7 @@
 The unequal example wants it; docs/method.md says why.
 """
 
+from benchmarks.method import Method
 from benchmarks.methods.lspin import fit_path
 from benchmarks.protocol import Budget, Fitted, Samples
 
@@ -14,3 +15,6 @@ EPOCHS = 300
 
 def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
     return fit_path(train, valid, seed, budget, **SETTINGS, max_epochs=budget.epochs or EPOCHS)
+
+
+METHOD = Method(fit)

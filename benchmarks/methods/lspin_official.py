@@ -25,13 +25,13 @@ import numpy as np
 from optuna.distributions import FloatDistribution
 from scipy.special import softmax
 
+from benchmarks.method import Method, Search, Task, Trial, Wide
 from benchmarks.protocol import Budget, CpuTimer, Fitted, Samples, tune
-from benchmarks.wide import CAP, Search, Task, Trial, as_dense
-from lspin.gates import open_probability, sample_gates, settle_gates
-from lspin.networks import Layer, Layers, init_layers
+from benchmarks.wide import CAP, as_dense
+from lspin.core.gates import open_probability, sample_gates, settle_gates
+from lspin.core.networks import Layer, Layers, init_layers
 
 MOST_EPOCHS = 3000
-MOST_FEATURES = CAP
 NOISE_SCALE = 0.5
 MOMENTUM, EPSILON = 0.99, 1e-3
 ACTIVATIONS: dict[str, Callable] = {
@@ -284,3 +284,6 @@ def _train(
         return weights, jax.tree.map(lambda a, b: MOMENTUM * a + (1 - MOMENTUM) * b, moments, now)
 
     return jax.lax.fori_loop(0, n_steps, take_step, start)
+
+
+METHOD = Method(fit, wide=Wide(fit_wide, most_features=CAP))

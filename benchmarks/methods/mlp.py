@@ -7,8 +7,9 @@ from typing import Any
 from optuna.distributions import FloatDistribution
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
+from benchmarks.method import Grid, Method, Task, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, tune
-from benchmarks.wide import Task, scale_columns
+from benchmarks.wide import scale_columns
 
 LAYERS = (200, 200)  # the paper's prediction network of Table 1
 STEPS, BATCH = 1000, 128
@@ -49,3 +50,6 @@ def make_wide(task: Task, alpha: float, scale: bool) -> Any:
         random_state=task.seed,
     )
     return scale_columns(task, model, scale=scale)
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide)))

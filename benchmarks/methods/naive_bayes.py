@@ -10,9 +10,9 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from benchmarks.wide import Task, spread_grid
+from benchmarks.method import Grid, Method, Task, Wide
+from benchmarks.wide import spread_grid
 
-COUNTS_ONLY = True
 ALPHAS = (0.001, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0)
 WIDE_GRID = (*spread_grid(ALPHAS, "alpha", shorten=True), *spread_grid(ALPHAS, "alpha", shorten=False))
 
@@ -20,3 +20,6 @@ WIDE_GRID = (*spread_grid(ALPHAS, "alpha", shorten=True), *spread_grid(ALPHAS, "
 def make_wide(task: Task, alpha: float, shorten: bool) -> Any:
     model = MultinomialNB(alpha=alpha)
     return make_pipeline(Normalizer(), model) if shorten else model
+
+
+METHOD = Method(wide=Wide(Grid(WIDE_GRID, make_wide), counts_only=True))

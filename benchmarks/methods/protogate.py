@@ -5,11 +5,9 @@ from typing import Any
 
 from optuna.distributions import FloatDistribution, IntDistribution
 
+from benchmarks.method import Grid, Method, Task, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, tune
-from benchmarks.wide import Task
 from lspin.baselines import ProtoGateClassifier
-
-CLASSES_ONLY = True
 
 SPACE = {
     "sparsity": FloatDistribution(1e-4, 3e-2, log=True),
@@ -35,3 +33,6 @@ def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
 def make_wide(task: Task, **settings: Any) -> Any:
     epochs = task.budget.epochs or WIDE_EPOCHS
     return ProtoGateClassifier(max_epochs=epochs, random_state=task.seed, **settings)
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide)), for_response=False)

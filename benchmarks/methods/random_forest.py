@@ -11,8 +11,8 @@ import numpy as np
 from optuna.distributions import IntDistribution
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+from benchmarks.method import Grid, Method, Task, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, select_important, tune
-from benchmarks.wide import Task
 
 SPACE = {
     "n_estimators": IntDistribution(1, 500),
@@ -40,3 +40,6 @@ def make_wide(task: Task, **settings: Any) -> RandomForestClassifier:
 
 def select_wide(model: RandomForestClassifier) -> np.ndarray:
     return model.feature_importances_ > 0
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide), select_wide))

@@ -6,9 +6,8 @@ import numpy as np
 from optuna.distributions import FloatDistribution
 from sklearn.linear_model import LinearRegression, RANSACRegressor
 
+from benchmarks.method import Method
 from benchmarks.protocol import Budget, Fitted, Samples, tune
-
-REGRESSION_ONLY = True
 
 # How many samples make a first guess, and how far an inlier may be off, in standard deviations of the response.
 SPACE = {
@@ -29,3 +28,6 @@ def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
         )
 
     return tune(make, SPACE, train, valid, budget, seed)
+
+
+METHOD = Method(fit, for_classes=False)

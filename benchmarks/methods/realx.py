@@ -4,8 +4,9 @@ from typing import Any
 
 from optuna.distributions import FloatDistribution
 
+from benchmarks.method import Grid, Method, Task, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, tune
-from benchmarks.wide import Task, spread_grid
+from benchmarks.wide import spread_grid
 from lspin.baselines import REALXClassifier, REALXRegressor
 
 SPACE = {
@@ -34,3 +35,6 @@ def make_wide(task: Task, **settings: Any) -> REALXClassifier:
         random_state=task.seed,
         **settings,
     )
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide)))

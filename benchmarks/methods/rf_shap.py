@@ -12,12 +12,10 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from benchmarks.attributions import Explained, Explanation
+from benchmarks.method import Grid, Method, Task, Wide, require_package
 from benchmarks.methods import random_forest
 from benchmarks.methods.random_forest import SPACE, WIDE_GRID
-from benchmarks.protocol import Budget, Fitted, Samples, require_package, tune
-from benchmarks.wide import Task
-
-__all__ = ["WIDE_GRID", "fit", "make_wide", "require"]
+from benchmarks.protocol import Budget, Fitted, Samples, tune
 
 
 def require() -> None:
@@ -49,3 +47,6 @@ def explain(forest: Any, X: np.ndarray) -> Explanation:
     values = explainer.shap_values(X, check_additivity=False)
     parts = values if values.ndim == 3 else values[:, :, None]
     return Explanation(parts, np.ravel(explainer.expected_value), np.eye(X.shape[1], dtype=bool))
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide)), require=require)

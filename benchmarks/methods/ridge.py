@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.wide import Task, final_step, scale_columns, spread_grid
+from benchmarks.method import Grid, Method, Task, Wide
+from benchmarks.wide import final_step, scale_columns, spread_grid
 
 # Scaled columns count for more, so they want a stronger penalty.
 WIDE_GRID = (
@@ -20,3 +21,6 @@ def make_wide(task: Task, C: float, scale: bool) -> Any:
 
 def select_wide(model: Any) -> np.ndarray:
     return (final_step(model).coef_ != 0).any(axis=0)
+
+
+METHOD = Method(wide=Wide(Grid(WIDE_GRID, make_wide), select_wide))

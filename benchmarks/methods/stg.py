@@ -4,8 +4,9 @@ from typing import Any
 
 from optuna.distributions import FloatDistribution
 
+from benchmarks.method import Grid, Method, Task, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, tune
-from benchmarks.wide import Task, spread_grid
+from benchmarks.wide import spread_grid
 from lspin.baselines import STGClassifier, STGRegressor
 
 NONLINEAR, WIDE_LAYERS = (200, 200), (100,)
@@ -37,3 +38,6 @@ def make_wide(task: Task, sparsity: float) -> STGClassifier:
         max_epochs=task.budget.epochs,
         random_state=task.seed,
     )
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide)))

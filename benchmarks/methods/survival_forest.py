@@ -9,9 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from benchmarks.protocol import Budget, require_package, select_everywhere
+from benchmarks.method import Method, Sweep, require_package
+from benchmarks.protocol import Budget, select_everywhere
 
-COX_SWEEP = tuple(
+SWEEP = tuple(
     {"n_features": count, "min_samples_leaf": leaf} for count in (None, 10, 5, 3, 2, 1) for leaf in (15, 50)
 )
 N_TREES, N_REPEATS = 100, 3
@@ -67,5 +68,8 @@ class Forest:
         return select_everywhere(self._kept, X)
 
 
-def make_cox(settings: dict[str, Any], seed: int, budget: Budget) -> Forest:
+def make(settings: dict[str, Any], seed: int, budget: Budget) -> Forest:
     return Forest(**settings, seed=seed)
+
+
+METHOD = Method(cox=Sweep(SWEEP, make), require=require)

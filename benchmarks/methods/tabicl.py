@@ -7,11 +7,10 @@ hub; here they are used where present, and never fetched.
 from functools import partial
 from typing import Any
 
+from benchmarks.method import Grid, Method, Task, UnavailableError, Wide, require_package
 from benchmarks.pretrained import Pretrained, fit_pretrained
-from benchmarks.protocol import Budget, Fitted, Samples, UnavailableError, require_package
-from benchmarks.wide import Task
+from benchmarks.protocol import Budget, Fitted, Samples
 
-WIDE_GRID: tuple[dict[str, Any], ...] = ({},)
 HUB = "jingang/TabICL"
 WEIGHTS = ("tabicl-classifier-v2-20260212.ckpt", "tabicl-regressor-v2-20260212.ckpt")
 
@@ -48,3 +47,6 @@ def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
 def make_wide(task: Task) -> Pretrained:
     require()
     return Pretrained(partial(make, task.seed, is_regression=False))
+
+
+METHOD = Method(fit, wide=Wide(Grid(({},), make_wide)), require=require)

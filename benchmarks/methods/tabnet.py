@@ -19,8 +19,9 @@ from typing import Any, Self
 import numpy as np
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from benchmarks.protocol import Budget, Fitted, Samples, quiet_torch, require_package, tune
-from benchmarks.wide import CAP, Task, as_dense
+from benchmarks.method import Grid, Method, Task, Wide, require_package
+from benchmarks.protocol import Budget, Fitted, Samples, quiet_torch, tune
+from benchmarks.wide import CAP, as_dense
 
 SPACE = {
     "lambda_sparse": FloatDistribution(1e-4, 0.5, log=True),
@@ -33,7 +34,6 @@ FIRST = {"lambda_sparse": 1e-3, "width": 8, "n_steps": 3, "gamma": 1.2, "learnin
 EPOCHS, PATIENCE = 150, 30
 BATCH, VIRTUAL_BATCH = 256, 128
 
-MOST_FEATURES = CAP
 WIDE_GRID = tuple(
     {"lambda_sparse": price, "learning_rate": rate}
     for price, rate in product((1e-4, 1e-3, 1e-2, 0.1), (0.02, 0.005))
@@ -133,3 +133,6 @@ class TabNet:
 
     def selected(self, X: Any) -> np.ndarray:
         return self._model.explain(as_dense(X))[0] > 0
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide), most_features=CAP), require=require)

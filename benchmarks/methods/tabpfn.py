@@ -7,11 +7,9 @@ for a licence to be accepted and allow no commercial use; here they are used whe
 from functools import partial
 from typing import Any
 
+from benchmarks.method import Grid, Method, Task, UnavailableError, Wide, require_package
 from benchmarks.pretrained import Pretrained, fit_pretrained
-from benchmarks.protocol import Budget, Fitted, Samples, UnavailableError, quiet_torch, require_package
-from benchmarks.wide import Task
-
-WIDE_GRID: tuple[dict[str, Any], ...] = ({},)
+from benchmarks.protocol import Budget, Fitted, Samples, quiet_torch
 
 
 def require() -> None:
@@ -50,3 +48,6 @@ def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
 def make_wide(task: Task) -> Pretrained:
     require()
     return Pretrained(partial(make, task.seed, is_regression=False))
+
+
+METHOD = Method(fit, wide=Wide(Grid(({},), make_wide)), require=require)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from optuna.distributions import FloatDistribution, IntDistribution
 
+from benchmarks.method import Grid, Method, Task, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, select_important, tune
-from benchmarks.wide import Task
 
 # Number and depth of the trees as in the paper; the learning rate is ours to add.
 SPACE = {
@@ -46,3 +46,6 @@ def make_wide(task: Task, **settings: Any) -> Any:
 
 def select_wide(model: Any) -> np.ndarray:
     return model.feature_importances_ > 0
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide), select_wide))
