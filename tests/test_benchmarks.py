@@ -18,10 +18,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks import cohorts, methods
+from benchmarks import ordinary as tables
 from benchmarks.attributions import Explanation, count_needed, keep_largest
 from benchmarks.cohorts import share_sets
+from benchmarks.drawn import draw, share_of_way
+from benchmarks.everyday import fit_everyday, load_everyday, score_model
 from benchmarks.experiment import Experiment, conduct, plan, read_seeds, suits_task
-from benchmarks.experiments import memory_wide, motivating, survival_curve, table1, table3
+from benchmarks.experiments import memory_wide, motivating, ordinary, suite, survival_curve, table1, table3
 from benchmarks.method import (
     Grid,
     Method,
@@ -30,6 +33,7 @@ from benchmarks.method import (
     Task,
     Trial,
     UnavailableError,
+    Wanted,
     Wide,
     load_method,
     require_method,
@@ -51,7 +55,7 @@ ROOT = Path(__file__).parents[1]
 EXPERIMENTS = (
     "table1", "motivating", "gate_statistics", "unequal", "overlap", "sigma", "time_n", "time_d", "speed_wide",
     "speed_explain", "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale",
-    "survival_batches", "published", "speed_originals", "memory_wide",
+    "survival_batches", "published", "speed_originals", "memory_wide", "suite", "ordinary",
 )  # fmt: skip
 OF_REAL_TABLES = ("table3", "nll", "counts", "survival_curve", "survival_sets", "survival_batches")
 FOLDER = os.environ.get("LSPIN_DATA")
@@ -59,6 +63,7 @@ ALL = sorted(path.stem for path in Path(methods.__file__).parent.glob("[!_]*.py"
 SLOW = {"lspin", "llspin", "llspin_members", "lspin_linear_gates", "lspin_official"}
 LIGHT = [name for name in ALL if name not in SLOW and load_method(name).fit is not None]
 WIDE = [name for name in ALL if name not in SLOW and load_method(name).wide is not None]
+EVERYDAY = [name for name in ALL if name not in SLOW and load_method(name).everyday is not None]
 SLOW_ENOUGH = ["--quick", "--methods", "random_forest", "--seeds", "0-7"]  # to be killed between two runs
 N_RUNS = 8  # at one of the two sizes
 
@@ -129,6 +134,124 @@ def test_a_method_for_wide_tables_learns_three_classes_from_one_column_each(name
     assert np.mean(chosen.predict(train.X) == y) > 0.9
     if wide.select is not None:
         assert wide.select(chosen)[:3].all()
+
+
+@pytest.mark.parametrize("n_classes", [None, 2, 3])
+@pytest.mark.parametrize("name", EVERYDAY)
+def test_a_method_for_everyday_learns_from_training_rows_alone(name, n_classes):
+    load_or_skip(name)
+    offered, rng = load_everyday(name), np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    y = 3 * X[:, 1] if n_classes is None else np.digitize(X[:, 1], [-0.5, 0.5][: n_classes - 1])
+    wanted = Wanted(n_classes, Budget(), "neg_log_loss")
+    with threadpool_limits(1):
+        model, _ = fit_everyday(offered, X, y, wanted)
+        scores = score_model(model, X, y, wanted)
+    assert scores["score"] > 0.9
+    assert ("log_loss" in scores, "auc" in scores) == (n_classes is not None, n_classes == 2)
+    selected = select(offered, model, X)
+    if selected is not None:
+        assert selected[:, 1].all()
+
+
+def test_a_lasso_for_each_cluster_finds_what_counts_in_it():
+    rng = np.random.default_rng(0)
+    groups = np.arange(200) % 2
+    X = rng.normal(size=(200, 6)) + 8 * (groups[:, None] == np.arange(2)) @ np.eye(2, 6)
+    y = np.where(groups == 0, X[:, 2], X[:, 3])
+    model, _ = fit_everyday(load_everyday("cluster_lasso"), X, y, Wanted(None, Budget()))
+    assert score_model(model, X, y, Wanted(None, Budget()))["score"] > 0.99
+    np.testing.assert_array_equal(model.selected(X)[:, 2:4], groups[:, None] == [0, 1])
+
+
+# Of seed 0, from the file that the families were first written in: whether y is a response; shape, first entry and
+# sum of absolute values of the training rows; that of y, relevant entries and ceiling of the test rows.
+DRAWN = {
+    "clinics": (False, (702, 40), 2.25506, 25337.1, 204, 1200, 0.9475),
+    "subtypes": (True, (386, 2210), 0.351882, 682593, 308.598, 1200, 0.989903),
+    "switch": (True, (1607, 20), -1.7076, 25465.8, 263.918, 1403, 0.989572),
+    "modules": (False, (184, 1426), -0.518538, 205307, 195, 2800, 0.92),
+    "polygenic": (False, (234, 1688), -0.0656951, 623705, 205, 201600, 0.905),
+    "plain": (True, (926, 24), -2.69589, 18667.9, 387.379, 4800, 0.726591),
+    "pictures": (False, (2179, 144), 0, 76557.3, 190, 1200, 0.975),
+    "sites": (True, (394, 49), 0.0871627, 15470.1, 310.783, 1200, 0.97846),
+    "nothing": (False, (348, 20), 0.457868, 5499.32, 197, 0, 0.5075),
+}
+
+
+@pytest.mark.parametrize("family", DRAWN)
+def test_a_family_draws_the_tables_that_were_published(family):
+    is_regression, shape, entry, size, size_of_y, n_relevant, ceiling = DRAWN[family]
+    drawn = draw(family, 0)
+    assert (drawn.is_regression, drawn.train.X.shape, drawn.test.relevant.sum()) == (
+        is_regression, shape, n_relevant,
+    )  # fmt: skip
+    found = [drawn.train.X[0, 0], np.abs(drawn.train.X).sum(), np.abs(drawn.test.y).sum(), drawn.ceiling]
+    np.testing.assert_allclose(found, [entry, size, size_of_y, ceiling], rtol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["clinics", "sites"])
+def test_the_way_begins_at_a_constant_and_ends_at_the_ceiling(family):
+    drawn = draw(family, 0)
+    constant = 0.0 if drawn.is_regression else np.bincount(drawn.test.y).max() / len(drawn.test.y)
+    assert share_of_way(constant, drawn.test.y, drawn) == 0
+    assert share_of_way(drawn.ceiling, drawn.test.y, drawn) == 1
+
+
+def test_a_mask_that_holds_the_answer_goes_the_whole_way():
+    drawn = draw("clinics", 0)
+    answer = np.array(drawn.test.y == 1)[:, None]
+    assert suite.share_of_mask(np.hstack([answer, ~answer]), drawn) >= 1
+    assert suite.share_of_mask(np.ones((len(answer), 2), bool), drawn) == 0
+
+
+def test_a_category_is_prepared_as_levels_and_counted_once():
+    train = pd.DataFrame({"site": pd.Categorical(["a", "b", None, "a"]), "age": [1.0, np.nan, 3.0, 8.0]})
+    test = pd.DataFrame({"site": pd.Categorical(["c", "b"]), "age": [np.nan, 5.0]})
+    prepared = tables.prepare(train, test)
+    assert prepared.owners.tolist() == [1, 0, 0, 0]
+    np.testing.assert_array_equal(prepared.train, [[1, 1, 0, 0], [3, 0, 1, 0], [3, 0, 0, 1], [8, 1, 0, 0]])
+    np.testing.assert_array_equal(prepared.test, [[3, 0, 0, 0], [5, 0, 1, 0]])
+    selected = np.array([[0, 1, 1, 0], [1, 0, 0, 1], [0, 0, 0, 0]], bool)
+    assert tables.count_columns(selected, prepared.owners).tolist() == [1, 2, 0]
+
+
+def test_every_row_of_an_ordinary_table_is_judged_once():
+    table = tables.load_ordinary("wine")
+    judged = np.concatenate([tables.split_folds(table, number)[1] for number in range(tables.N_FOLDS)])
+    assert sorted(judged) == list(range(178))
+    assert np.bincount(table.y).tolist() == [59, 71, 48]
+
+
+@pytest.mark.parametrize("name", tables.SOURCES)
+def test_an_ordinary_table_is_large_enough_and_does_not_hold_its_target(name):
+    if not tables.is_here(name):
+        pytest.skip(f"the package {tables.SOURCES[name].package} is not installed")
+    table = tables.load_ordinary(name)
+    assert 100 < len(table.X) == len(table.y) <= tables.MOST_ROWS
+    assert np.isfinite(table.y).all()
+    assert tables.SOURCES[name].target not in table.X
+
+
+def test_the_report_says_which_tables_need_a_package(monkeypatch):
+    monkeypatch.setattr(tables, "find_spec", lambda package: None if package == "statsmodels" else package)
+    frame = pd.DataFrame({"dataset": [name for name in tables.SOURCES if tables.is_here(name)]})
+    missing, packages = ordinary.describe_missing(frame)
+    assert "star98" in missing
+    assert "wine" not in missing
+    assert packages.endswith("not installed: statsmodels.")
+
+
+def test_ranks_are_of_tables_that_all_methods_have_and_the_best_is_bold():
+    cells = [("a", "x", 0.2), ("b", "x", 0.1), ("a", "y", 0.3), ("b", "y", 0.3), ("a", "z", 0.5)]
+    frame = pd.DataFrame(cells, columns=["method", "dataset", "log_loss"]).assign(n=100, d=3)
+    assert ordinary.rank_methods(frame, "log_loss").mean().to_dict() == {"a": 1.75, "b": 1.25}
+    lines = ordinary.tabulate_tables(frame, "log_loss", 1)
+    assert lines[2:] == [
+        "| x | 100 × 3 | 0.2 ± 0.0 | **0.1 ± 0.0** |",
+        "| y | 100 × 3 | **0.3 ± 0.0** | **0.3 ± 0.0** |",
+        "| z | 100 × 3 | **0.5 ± 0.0** | – |",
+    ]
 
 
 @pytest.mark.parametrize("name", ["rf_shap", "ebm"])

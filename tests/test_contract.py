@@ -12,6 +12,9 @@ from lspin import LSPINClassifier, LSPINRegressor
         LSPINClassifier((16,), gate_hidden_layer_sizes=(16,), sparsity=0.001, max_epochs=100, random_state=0),
         LSPINRegressor((16,), gate_hidden_layer_sizes=(16,), sparsity=0.001, max_epochs=100, random_state=0),
         LSPINRegressor((16,), loss="poisson", gate_hidden_layer_sizes=(16,), sparsity=0.001, max_epochs=100),
+        # Groups and networks compete.
+        LSPINClassifier(max_epochs=5, random_state=0),
+        LSPINRegressor(max_epochs=5, random_state=0),
     ]
 )
 @pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix:UserWarning")

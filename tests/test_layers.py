@@ -9,7 +9,7 @@ import pytest
 import lspin
 
 LAYERS = [
-    {"core", "tables", "survival", "metrics", "storage"},
+    {"core", "tables", "structure", "survival", "metrics", "storage"},
     {"targets", "datasets"},
     {"fitting"},
     {"explanation", "audit"},

@@ -1,15 +1,17 @@
 """Stored predictions, gates, prices and explanations of every estimator: a change of form changes no number.
 
 What it sees: any change of the arithmetic between a table and its predictions, in every regime (kinds of target,
-linear and nonlinear predictors, wide, sparse, categories and missing values, members, every rival). What it cannot
-see: whether a model is any good (tables are tiny and runs a few epochs long), speed, messages, pages, and changes
-below ``TOLERANCE``, which is what single precision leaves after some dozen steps on another processor.
+linear and nonlinear predictors, models of groups, wide, sparse, categories and missing values, members, every
+rival). What it cannot see: whether a model is any good (tables are tiny and runs a few epochs long), speed,
+messages, pages, and changes below ``TOLERANCE``, which is what single precision leaves after some dozen steps on
+another processor.
 
 When the engine is meant to change, write the stored numbers anew and commit them with the reason:
-``python tests/test_reference.py``.
+``python tests/test_reference.py``, or with the names of some cases, which leaves all others as they are.
 """
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -34,8 +36,8 @@ def draw(n_rows=48, n_columns=5):
     return X, np.where(X[:, 0] > 0, X[:, 1], X[:, 2]) + 0.1 * rng.normal(size=n_rows)
 
 
-def draw_frame():
-    X, response = draw()
+def draw_frame(n_rows=48):
+    X, response = draw(n_rows)
     frame = pd.DataFrame(X, columns=list("abcde"))
     frame["kind"] = pd.Categorical(np.array(["x", "y", "z"])[np.arange(len(X)) % 3])
     frame.loc[frame.index[::7], "b"] = np.nan
@@ -49,7 +51,15 @@ def draw_counts():
     return sp.csr_array(X), X[:, 0] - X[:, 1] + 0.1 * rng.normal(size=48)
 
 
-TABLES = {"plain": draw, "frame": draw_frame, "wide": lambda: draw(n_columns=60), "counts": draw_counts}
+TABLES = {
+    "plain": draw,
+    "frame": draw_frame,
+    "wide": lambda: draw(n_columns=60),
+    "counts": draw_counts,
+    # Enough rows to find the two groups from classes too.
+    "groups": lambda: draw(n_rows=160),
+    "groups frame": lambda: draw_frame(n_rows=160),
+}
 
 
 def two(response):
@@ -58,6 +68,10 @@ def two(response):
 
 def three(response):
     return np.searchsorted(np.quantile(response, [1 / 3, 2 / 3]), response)
+
+
+def rates(response):
+    return np.round(2 * np.exp(response))
 
 
 def times(response):
@@ -69,6 +83,7 @@ def times(response):
 SHORT = {"max_epochs": 20, "learning_rate": 0.03, "batch_size": 16, "random_state": 0}
 SMALL = {"hidden_layer_sizes": (8,), "gate_hidden_layer_sizes": (6,), **SHORT}
 LINEAR = {"hidden_layer_sizes": (), "gate_hidden_layer_sizes": (6,), **SHORT}
+GROUPS = {"start": "groups", "random_state": 0}
 PRICE = {"sparsity": 0.02, "weight_decay": 0.5}
 BRIEF = {"max_epochs": 10, "batch_size": 16, "random_state": 0}
 GATED = {"gate_hidden_layer_sizes": (6,), **BRIEF}
@@ -78,7 +93,10 @@ CASES = {
     "classes linear": ("plain", two, LSPINClassifier(**LINEAR)),
     "three classes": ("plain", three, LSPINClassifier(**SMALL, **PRICE)),
     "three classes linear": ("plain", three, LSPINClassifier(**LINEAR, **PRICE)),
-    "classes, default layers": ("plain", two, LSPINClassifier(**SHORT, **PRICE)),
+    "classes, default layers": ("plain", two, LSPINClassifier((200, 200), **SHORT, **PRICE)),
+    "classes, groups": ("groups", two, LSPINClassifier(**GROUPS)),
+    "three classes, groups": ("groups", three, LSPINClassifier(**GROUPS)),
+    "classes, groups, members": ("groups", two, LSPINClassifier(**GROUPS, n_members=2, bootstrap=True)),
     "classes, linear gates": ("plain", two, LSPINClassifier((8,), gate_hidden_layer_sizes=(), **SHORT, **PRICE)),
     "classes frame": ("frame", two, LSPINClassifier(**SMALL, **PRICE)),
     "classes wide": ("wide", two, LSPINClassifier(**SHORT)),
@@ -99,6 +117,9 @@ CASES = {
     "response": ("plain", np.asarray, LSPINRegressor(**SMALL)),
     "response linear": ("plain", np.asarray, LSPINRegressor(**LINEAR, **PRICE)),
     "response frame": ("frame", np.asarray, LSPINRegressor(**SMALL, **PRICE)),
+    "response, groups": ("groups", np.asarray, LSPINRegressor(**GROUPS)),
+    "response frame, groups": ("groups frame", np.asarray, LSPINRegressor(**GROUPS)),
+    "rates, groups": ("groups", rates, LSPINRegressor(**GROUPS, loss="poisson")),
     "response wide": ("wide", np.asarray, LSPINRegressor(**SHORT, **PRICE)),
     "response counts": ("counts", np.asarray, LSPINRegressor(**SHORT, **PRICE)),
     "response, rows alike": ("plain", np.asarray, LSPINRegressor(**SMALL, **PRICE, stability=0.1)),
@@ -178,14 +199,13 @@ def test_every_estimator_has_a_case():
     assert seen == {"LSPINClassifier", "LSPINRegressor", "LSPINCox", *rivals.__all__}
 
 
-def write_stored():
-    numbers = {name: numbers_of(*fit_case(name)) for name in CASES}
-    lines = [
-        f"{json.dumps(name)}: {json.dumps({w: np.round(v, 5).tolist() for w, v in found.items()})}"
-        for name, found in numbers.items()
-    ]
+def write_stored(names):
+    stored = json.loads(STORED.read_text()) if STORED.exists() else {}
+    for name in names or CASES:
+        stored[name] = {what: np.round(v, 5).tolist() for what, v in numbers_of(*fit_case(name)).items()}
+    lines = [f"{json.dumps(name)}: {json.dumps(stored[name])}" for name in CASES]
     STORED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":
-    write_stored()
+    write_stored(sys.argv[1:])

@@ -20,7 +20,7 @@ def run() -> None:
     print(
         f"Breast cancer: {len(X_train)} patients to learn from, {len(X_test)} held out, {X.shape[1]} features.\n"
     )
-    model = LSPINClassifier((), random_state=0, verbose=1).fit(X_train, y_train)
+    model = LSPINClassifier(random_state=0, verbose=1).fit(X_train, y_train)
     show_scores(model, X_train, X_test, y_train, y_test)
     show_patients(model, X_test, y_test, n_patients=3)
     title = "Breast cancer: what each diagnosis rests on"
@@ -51,20 +51,19 @@ def show_patients(model: LSPINClassifier, X: pd.DataFrame, y: pd.Series, n_patie
     """The features behind the predictions for a few patients, with what each adds to the log-odds."""
     # Patients about whom the model is least sure are the ones worth explaining.
     chosen = X.iloc[np.argsort(np.abs(model.decision_function(X)))[:n_patients]]
-    probabilities = model.predict_proba(chosen)
-    contributions = model.gates(chosen) * model.coef_ * (chosen.to_numpy() - model.center_)
-    for row, (patient, values) in enumerate(chosen.iterrows()):
+    probabilities, explanation = model.predict_proba(chosen), model.explain(chosen)
+    reasons = explanation.to_frame()
+    for row, patient in enumerate(chosen.index):
         likely = probabilities[row].argmax()
         print(
             f"\nPatient {patient}: {model.classes_[likely]} with probability {probabilities[row, likely]:.2f} "
-            f"(was {y.loc[chosen.index[row]]})"
+            f"(was {y.loc[patient]})"
         )
-        print(f"  {'log-odds without any feature':34}{model.intercept_[0]:>23.2f}")
-        for column in np.argsort(-np.abs(contributions[row])):
-            if contributions[row, column] != 0:
-                name = X.columns[column]
-                print(f"  {name:24}= {values[name]:>8.4g}{contributions[row, column]:>23.2f}")
-        print(f"  {f'log-odds of {model.classes_[1]}':34}{model.decision_function(chosen)[row]:>23.2f}")
+        print(f"  {'log-odds without any feature':34}{explanation.baseline[0]:>23.2f}")
+        own = reasons[explanation.rows == row]
+        for reason in own.sort_values("contribution", key=abs, ascending=False).itertuples():
+            print(f"  {reason.feature:24}= {reason.value:>8.4g}{reason.contribution:>23.2f}")
+        print(f"  {f'log-odds of {model.classes_[1]}':34}{explanation.scores[row, 0]:>23.2f}")
 
 
 if __name__ == "__main__":

@@ -127,6 +127,34 @@ def test_a_wanted_number_of_features_comes_with_a_held_out_score(folder, tmp_pat
     assert json.loads(run("info", output, "--json").stdout)["held_out_score"] == summary["held_out_score"]
 
 
+def test_a_model_of_groups_is_told_in_words(patients, tmp_path):
+    table, output = tmp_path / "table.csv", tmp_path / "model.lspin"
+    rng = np.random.default_rng(0)
+    arms = pd.concat([patients, patients.assign(crp=patients["bmi"], bmi=patients["crp"])], ignore_index=True)
+    arms = arms[["crp", "bmi", "größe"]].assign(arm=np.repeat(["old", "new"], N))
+    arms["response"] = np.where(arms["arm"] == "old", arms["crp"], 1 + 2 * arms["bmi"]) + 0.1 * rng.normal(
+        size=120
+    )
+    arms.to_csv(table, index=False)
+    shown = run("fit", table, "-t", "response", "-o", output).stdout
+    assert "A linear regressor with rules for 2 groups of rows, on 120 rows x 4 features." in shown
+    assert re.search(r"arm +100% of samples", shown)
+    shown = run("info", output).stdout
+    assert "a linear regressor with rules for 2 groups of rows, written by" in shown
+    assert re.search(r"^Sparsity: up to [\d.e-]+ a feature$", shown, re.MULTILINE)
+    assert "Numbers of features tried, each with the sparsity up to which it pays (* the chosen one):" in shown
+    assert shown.count(" *  ") == 1
+    result = json.loads(run("info", output, "--json").stdout)
+    assert result["start"] == "groups"
+    assert result["held_out_score"] > 0.9
+
+
+def test_a_model_of_one_group_is_told_in_words(folder, tmp_path):
+    options = ["-t", "response", "--drop", "diagnosis", "--drop", "months", "--drop", "died", "--epochs", "2"]
+    shown = run("fit", folder / "patients.csv", *options, "-o", tmp_path / "m.lspin").stdout
+    assert "A linear regressor with one rule for all rows, on 60 rows x 4 features." in shown
+
+
 def test_h5ad_is_fitted_by_an_annotation(patients, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONWARNINGS", "ignore")

@@ -2,10 +2,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.optimize import approx_fprime
 from scipy.special import softmax
 from sklearn.metrics import log_loss, mean_poisson_deviance, mean_squared_error
 
-from lspin.core.losses import LARGEST_LOG_RATE, complete_scores, cross_entropy, poisson_deviance, squared_error
+from lspin.core.losses import (
+    CROSS_ENTROPY,
+    LARGEST_LOG_RATE,
+    POISSON,
+    SQUARED_ERROR,
+    complete_scores,
+    cross_entropy,
+    poisson_deviance,
+    squared_error,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -51,3 +61,25 @@ def test_the_slope_of_the_poisson_deviance_is_the_rate_minus_the_count_and_stays
     slope = jax.grad(lambda outputs: poisson_deviance(outputs, counts).sum())(log_rate)[:, 0]
     rates = jnp.exp(jnp.minimum(log_rate[:, 0], LARGEST_LOG_RATE))
     np.testing.assert_allclose(slope, rates - counts, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_outputs", "target"),
+    [
+        (SQUARED_ERROR, 1, RNG.normal(size=6)),
+        (POISSON, 1, RNG.poisson(1.0, 6).astype(float)),
+        (CROSS_ENTROPY, 1, np.arange(6) % 2),
+        (CROSS_ENTROPY, 3, np.arange(6) % 3),
+    ],
+    ids=["squared error", "Poisson", "two classes", "three classes"],
+)
+def test_slopes_equal_finite_differences(loss, n_outputs, target):
+    outputs = RNG.normal(size=(6, n_outputs))
+    by_hand = approx_fprime(outputs.ravel(), lambda flat: loss.by_row(flat.reshape(outputs.shape), target).sum())
+    np.testing.assert_allclose(loss.slope(outputs, target), by_hand.reshape(outputs.shape), atol=1e-6)
+
+
+def test_slopes_of_huge_outputs_stay_finite():
+    outputs, target = np.array([[1e30], [-1e30]]), np.array([0.0, 1.0])
+    np.testing.assert_allclose(CROSS_ENTROPY.slope(outputs, target), [[1.0], [-1.0]])
+    np.testing.assert_allclose(POISSON.slope(outputs, target), [[np.exp(LARGEST_LOG_RATE)], [-1.0]])

@@ -9,6 +9,7 @@ from lspin.core.losses import SQUARED_ERROR
 from lspin.core.model import (
     Architecture,
     Moment,
+    Networks,
     Start,
     Strengths,
     Tuning,
@@ -17,10 +18,12 @@ from lspin.core.model import (
     fill_shut,
     gate_means,
     init_networks,
+    list_weights,
     objective,
     predict_outputs,
     settled_gates,
 )
+from lspin.core.networks import Layer
 from lspin.core.rows import Batch, Dense, Entries, list_entries
 
 RNG = np.random.default_rng(0)
@@ -154,3 +157,25 @@ def test_gates_of_missing_values_are_shut():
     np.testing.assert_array_equal(
         np.delete(gates, 3, axis=0), np.delete(settled_gates(NETWORKS, Dense(VALUES), Dense(VALUES), None), 3, 0)
     )
+
+
+def test_gates_of_groups_follow_the_softmax_of_a_row():
+    from scipy.special import softmax
+
+    groups = Layer(RNG.normal(size=(D, 3)), RNG.normal(size=3))
+    levels = Layer(RNG.normal(size=(3, D)), RNG.normal(size=D))
+    networks = Networks((levels,), NETWORKS.prediction, groups=groups)
+    members = softmax(VALUES @ groups.weights + groups.bias, axis=1)
+    expected = np.clip(0.5 + np.tanh(members @ levels.weights + levels.bias), 0, 1)
+    np.testing.assert_allclose(settled_gates(networks, Dense(VALUES), Dense(VALUES), None), expected, rtol=1e-6)
+    # All that differs between two rows of one group is its own values: the gates are those of the group.
+    sure = networks._replace(groups=Layer(1e4 * groups.weights, 1e4 * groups.bias))
+    gates = settled_gates(sure, Dense(VALUES), Dense(VALUES), None)
+    group = (VALUES @ groups.weights + groups.bias).argmax(axis=1)
+    by_group = np.clip(0.5 + np.tanh(levels.weights + levels.bias), 0, 1)
+    np.testing.assert_allclose(gates, by_group[group], rtol=1e-6)
+
+
+def test_weights_of_groups_are_among_all_weights():
+    groups = Layer(np.ones((D, 2)), np.zeros(2))
+    assert len(list_weights(NETWORKS._replace(groups=groups))) == len(list_weights(NETWORKS)) + 2

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+from scipy import special
 from sklearn.datasets import load_iris
 from sklearn.neural_network import MLPRegressor
 
-from lspin.core.networks import Layer, apply_layers, init_layers, silu
+from lspin.core.networks import Layer, apply_layers, init_layers, silu, softmax
 
 
 def test_forward_pass_equals_scikit_learns_network():
@@ -28,6 +29,11 @@ def test_silu_is_x_over_one_plus_exp_of_minus_x():
 
 def test_silu_of_huge_numbers_does_not_overflow():
     np.testing.assert_array_equal(silu(np.array([-1e300, 1e300])), [0.0, 1e300])
+
+
+def test_softmax_equals_scipys_and_does_not_overflow():
+    x = np.array([[1.0, 2.0, -3.0], [1e300, 0.0, -1e300]])
+    np.testing.assert_allclose(softmax(x), special.softmax(x, axis=1))
 
 
 def test_initial_weights_have_the_spread_they_should():

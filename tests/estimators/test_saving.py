@@ -35,6 +35,7 @@ X = rng.normal(size=(24, 3))
 WIDE = rng.normal(size=(24, 40))
 COUNTS = rng.poisson(0.5, (24, 40)).astype(float)
 FIRST_IS_POSITIVE = (X[:, 0] > 0).astype(int)
+SWITCHED, RESPONSE = draw(n_rows=160)  # two groups, told by the first column
 FRAME = pd.DataFrame(
     {
         "age": np.where(np.arange(24) % 7 == 0, np.nan, 50 + 10 * X[:, 0]),
@@ -70,6 +71,11 @@ MODELS = {
         LSPINRegressor(**{**SMALL, "sparsity": "auto", "n_features": 2}, n_members=2).fit(X, 1e6 * X[:, 0]),
         X,
     ),
+    "groups": lambda: (LSPINRegressor(start="groups", random_state=0).fit(SWITCHED, RESPONSE), SWITCHED),
+    "groups of a frame": lambda: (
+        LSPINClassifier(start="groups", n_members=2, bootstrap=True, random_state=0).fit(FRAME, FIRST_IS_POSITIVE),
+        FRAME,
+    ),
 }
 
 
@@ -88,6 +94,14 @@ def content(classifier, tmp_path_factory):
     """The bytes of a saved model."""
     path = tmp_path_factory.mktemp("saved") / "model"
     classifier.save(path)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def grouped_content(models, tmp_path_factory):
+    """The bytes of a saved model of groups."""
+    path = tmp_path_factory.mktemp("saved") / "model"
+    models["groups"][0].save(path)
     return path.read_bytes()
 
 
@@ -341,7 +355,7 @@ def description(content):
     ("place", "value", "reason"),
     [
         (["format"], "another", "something else"),
-        (["format_version"], 3, "format 3, and this version reads formats up to 2: install a newer lspin"),
+        (["format_version"], 4, "format 4, and this version reads formats up to 3: install a newer lspin"),
         (["format_version"], "one", ""),
         (["kind"], "LSPINOracle", "holds a 'LSPINOracle'"),
         (["kind"], ["LSPINClassifier"], "holds a"),
@@ -370,16 +384,57 @@ def description(content):
         (["members", 0, "sizes", "prediction"], [5, 4, 3], "prediction network does not fit"),
         (["members", 0, "sizes", "prediction"], [4, 10**12, 3], r"where \(4, 1000000000000\) is needed"),
         (["members", 0, "arrays"], "members/7", "members/7"),
+        (["members", 0, "n_groups"], 7, "members/0/groups/weights"),
+        (["attributes", "start_"], 3, "start_"),
     ],
 )
 def test_a_file_with_a_wrong_description_is_refused(place, value, reason, content, tmp_path):
+    path = tmp_path / "model"
+    change_description(content, path, place, value)
+    assert_refused(path, reason)
+
+
+def change_description(content, path, place, value):
+    """Write the file again with another value at a place of its description."""
     changed = description(content)
     holder = changed
     for key in place[:-1]:
         holder = holder[key]
     holder[place[-1]] = value
-    path = tmp_path / "model"
     rewrite(content, path, {"model.json": json.dumps(changed)})
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "reason"),
+    [
+        (["members", 0, "n_groups"], None, "gating network does not fit"),
+        (["members", 0, "n_groups"], 1, "gating network does not fit"),
+        (["members", 0, "n_groups"], 3, "gating network does not fit"),
+        (["members", 0, "n_groups"], "two", "gating network does not fit"),
+        (["members", 0, "n_groups"], 10**12, "gating network does not fit"),
+        (["members", 0, "zero_is_absent"], True, "zeros are absent"),
+    ],
+)
+def test_a_file_whose_groups_do_not_fit_is_refused(place, value, reason, grouped_content, tmp_path):
+    assert description(grouped_content)["members"][0]["n_groups"] == 2
+    path = tmp_path / "model"
+    change_description(grouped_content, path, place, value)
+    assert_refused(path, reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "reason"),
+    [
+        ("groups/weights", None, "groups/weights"),
+        ("groups/weights", np.zeros((3, 2)), r"\(3, 2\) where"),
+        ("groups/bias", np.zeros(3), r"\(3,\) where \(2,\)"),
+        ("groups/bias", np.array([0.0, np.inf]), "not finite"),
+    ],
+)
+def test_a_file_with_wrong_numbers_of_groups_is_refused(name, array, reason, grouped_content, tmp_path):
+    path = tmp_path / "model"
+    entry = None if array is None else as_npy(array)
+    rewrite(grouped_content, path, {f"members/0/{name}.npy": entry})
     assert_refused(path, reason)
 
 
@@ -547,4 +602,5 @@ def test_a_file_written_by_version_0_1_opens_and_says_what_it_said(name):
         curves = model.predict_survival_function(rows, return_array=True)[:, ::8]
         np.testing.assert_allclose(curves, said["survival"], atol=1e-9)
     assert model.sparsity_ == said["sparsity"]
+    assert model.start_ == "networks"
     assert model.explain(rows).to_frame().shape[0] == model.selected(rows).sum()

@@ -41,11 +41,18 @@ def mixed_models(mixed_table, table, labels, three_classes):
         "regressor": LSPINRegressor(**QUICK, sparsity=0.01).fit(mixed_table, 100 + 7 * table[1]),
         "three classes": LSPINClassifier(**QUICK, sparsity=0.01, n_members=2).fit(mixed_table, three_classes),
         "linear three classes": LSPINClassifier(**LINEAR, sparsity=0.01).fit(mixed_table, three_classes),
+        "groups": LSPINRegressor(start="groups", random_state=0).fit(mixed_table, 100 + 7 * table[1]),
+        "members of groups": LSPINClassifier(start="groups", n_members=3, bootstrap=True, random_state=0).fit(
+            mixed_table, three_classes
+        ),
     }
     return {name: (model, getattr(model, "decision_function", model.predict)) for name, model in fits.items()}
 
 
-MODELS = ["linear regressor", "linear members", "regressor", "three classes", "linear three classes"]
+MODELS = [
+    "linear regressor", "linear members", "regressor", "three classes", "linear three classes", "groups",
+    "members of groups",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -69,12 +76,14 @@ def test_shut_gates_contribute_nothing_and_gates_are_the_models_own(mixed_models
     assert not explanation.selected[mixed_table["b"].isna(), 1].any()
 
 
-def test_linear_contributions_are_the_terms_of_the_documented_sum(linear_regressor, table):
-    X = table[0]
-    terms = linear_regressor.gates(X) * (X - linear_regressor.center_) * linear_regressor.coef_
-    explanation = linear_regressor.explain(X)
+@pytest.mark.parametrize("start", ["networks", "groups"])
+def test_linear_contributions_are_the_terms_of_the_documented_sum(start, linear_regressor, table):
+    X, y = table
+    model = linear_regressor if start == "networks" else LSPINRegressor(start=start, random_state=0).fit(X, y)
+    terms = model.gates(X) * (X - model.center_) * model.coef_
+    explanation = model.explain(X)
     np.testing.assert_allclose(explanation.contributions, terms, atol=1e-9)
-    assert explanation.baseline[0] == pytest.approx(linear_regressor.intercept_)
+    assert explanation.baseline[0] == pytest.approx(model.intercept_)
     assert set(explanation.methods) == {"linear"}
 
 

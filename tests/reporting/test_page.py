@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
+from sklearn.model_selection import train_test_split
 
 import lspin
 from conftest import QUICK
@@ -147,6 +148,29 @@ def test_without_given_rows_a_copy_is_judged_on_rows_it_has_not_seen(table):
     assert (found.n_train, found.n_test) == (72, 24)
     assert found.scores[0]["r2"].value < 0.2  # whatever the model's own rows say: there is nothing to learn
     assert "24 of the 96 rows" in found.how
+
+
+def test_a_copy_of_a_model_of_groups_is_one_too_and_the_page_says_so(table, tmp_path):
+    X, y = table
+    model = LSPINRegressor(start="groups", random_state=0).fit(X, y)
+    content = read_content(report(model, X, y, tmp_path / "r.html", audits=False))
+    assert "settings (which finds groups and features again) learned from the other 72" in content["judged"]["how"]
+    assert "sparsity" not in content["judged"]["how"]
+    assert content["again"]["learned"]["start_"] == "groups"
+    np.testing.assert_allclose(content["samples"]["score"], model.predict(X), rtol=1e-4)
+    chosen, held = train_test_split(np.arange(96), test_size=24, random_state=0)
+    copy = LSPINRegressor(start="groups", random_state=0).fit(X[chosen], y[chosen])
+    own = content["judged"]["contenders"][0]["scores"]["r2"][0]
+    assert own == pytest.approx(r2_score(y[held], copy.predict(X[held])))
+
+
+def test_too_few_rows_for_groups_are_left_to_the_settings_of_the_model():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 35))
+    model = LSPINRegressor(max_epochs=2, random_state=0).fit(X, X[:, 0])
+    assert model.start_ == "groups"
+    found = compare(model, X, X[:, 0], eval_set=None, random_state=0)
+    assert found.n_train == 30
 
 
 def test_few_rows_are_not_judged(classifier, table, labels):

@@ -5,7 +5,14 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from lspin.tables.encoding import LARGEST_DEVIATION, encode, gating_context, learn_encoding, scale_sparse
+from lspin.tables.encoding import (
+    LARGEST_DEVIATION,
+    common_unit,
+    encode,
+    gating_context,
+    learn_encoding,
+    scale_sparse,
+)
 from lspin.tables.grid import Rows
 from lspin.tables.reading import read_table
 from small_tables import rows_of
@@ -119,3 +126,29 @@ def test_a_missing_value_is_0_among_the_inputs_and_flagged_to_the_gating_network
     assert context.shape == (4, encoding.n_context)
     np.testing.assert_array_equal(inputs[np.isnan(values)], 0.0)
     np.testing.assert_array_equal(context[:, 2:], np.isnan(values))
+
+
+def test_columns_of_one_unit_share_its_scale():
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, size=(160, 120)).astype(float)
+    pixels[0] = 255.0
+    assert common_unit(rows_of(pixels)) == 255.0
+    encoding = learn_encoding(rows_of(pixels), {}, 120)
+    np.testing.assert_array_equal(encoding.scale, 255.0)
+    np.testing.assert_array_equal(encoding.center, 0.0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda pixels: pixels - 1.0,  # negative values
+        lambda pixels: pixels * np.linspace(1, 2, 120),  # other largest values
+        lambda pixels: pixels[:100],  # fewer rows than columns
+        lambda pixels: pixels[:, :60],  # few columns
+        lambda pixels: np.where(np.arange(120) == 3, np.nan, pixels),  # missing values
+    ],
+)
+def test_other_tables_have_no_common_unit(change):
+    pixels = np.random.default_rng(0).integers(0, 256, size=(160, 120)).astype(float)
+    pixels[0] = 255.0
+    assert common_unit(rows_of(change(pixels))) is None

@@ -33,6 +33,15 @@ def test_the_highest_price_of_classes_is_the_log_loss_of_their_frequencies(n_cla
     assert kind.constant(make_rows(codes, weight)).shape == (1 if n_classes == 2 else 3,)
 
 
+@pytest.mark.parametrize("how", ["without weight", "left out"])
+def test_a_class_that_does_not_count_leaves_the_price_to_the_others(how):
+    codes, weight = np.array([0, 0, 0, 1, 2]), np.array([1.0, 1.0, 1.0, 1.0, 0.0])
+    rows = make_rows(codes, weight) if how == "without weight" else make_rows(codes[:4])
+    kind = Classes(classes=NUMBERS)
+    assert kind.highest_price(rows) == pytest.approx(-0.75 * np.log(0.75) - 0.25 * np.log(0.25))
+    assert np.isfinite(kind.constant(rows)).all()
+
+
 def test_the_highest_price_of_a_response_is_its_weighted_variance():
     y, weight = RNG.normal(size=40), RNG.uniform(1, 3, 40)
     expected = np.cov(y, aweights=weight, ddof=0)

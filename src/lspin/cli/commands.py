@@ -348,7 +348,8 @@ def info(model: ModelArgument, as_json: JsonOption = False) -> None:
         show(f"  {name}: {', '.join(map(str, levels))}")
     if result["id"]:
         show(f"Samples are named by: {result['id']}")
-    show(f"Sparsity: {result['sparsity']:.3g} a feature")
+    # A model of groups is what pays for itself up to a price; networks are trained with one.
+    show(f"Sparsity: {'up to ' if result['start'] == 'groups' else ''}{result['sparsity']:.3g} a feature")
     show(score_line(result))
     show_path(result)
 

@@ -198,8 +198,12 @@ def show_path(result: dict[str, Any]) -> None:
     """Show what the sparsity was chosen from."""
     if not result["path"]:
         return
-    show("Sparsities tried (* the chosen one):")
-    rows = [("sparsity", "decay", "features", result["score_name"])]
+    if result["start"] == "groups":
+        show("Numbers of features tried, each with the sparsity up to which it pays (* the chosen one):")
+    else:
+        show("Sparsities tried (* the chosen one):")
+    decay = "penalty" if result["start"] == "groups" else "decay"
+    rows = [("sparsity", decay, "features", result["score_name"])]
     for row in result["path"]:
         chosen = row["sparsity"] == result["sparsity"] and row["weight_decay"] == result["weight_decay"]
         score = row["validation_score"]

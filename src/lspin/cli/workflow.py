@@ -128,6 +128,7 @@ def summarise(estimator: Any, X: pd.DataFrame, outcome: Outcome, score: float | 
         "features_per_sample": {"median": middle, "quartiles": [low, high]},
         "features_used": int((shares > 0).sum()),
         "most_used": {str(name): float(share) for name, share in shares[shares > 0].head(10).items()},
+        "start": estimator.start_,
         "sparsity": estimator.sparsity_,
     }
 
@@ -137,7 +138,18 @@ def describe(estimator: Any) -> str:
     layers = estimator.members_[0].networks.prediction
     form = "linear" if len(layers) == 1 else "nonlinear"
     n_members = len(estimator.members_)
-    return f"{form} {estimator.kind_.noun}" + (f", {n_members} members" if n_members > 1 else "")
+    members = f", {n_members} members" if n_members > 1 else ""
+    return f"{form} {estimator.kind_.noun}{_describe_groups(estimator.members_)}{members}"
+
+
+def _describe_groups(members: Sequence[Any]) -> str:
+    """How many groups of rows a model tells apart, if it was made from groups."""
+    sizes = {len(member.networks.groups.bias) for member in members if member.networks.groups is not None}
+    if not sizes:
+        return ""
+    if sizes == {1}:
+        return " with one rule for all rows"
+    return f" with rules for {'up to ' if len(sizes) > 1 else ''}{max(sizes)} groups of rows"
 
 
 # Using a model -------------------------------------------------------------------------------------------------
@@ -241,6 +253,7 @@ def model_info(path: str | Path) -> dict[str, Any]:
         "classes": None if kind.labels is None else kind.labels.tolist(),
         "columns": [str(name) for name in columns],
         "categories": {str(columns[place]): list(names) for place, names in levels.items()},
+        "start": estimator.start_,
         "sparsity": estimator.sparsity_,
         "weight_decay": estimator.weight_decay_,
         "score_name": kind.score_name,

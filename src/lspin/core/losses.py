@@ -27,6 +27,7 @@ class RowLoss:
 
     by_row: Callable[[Array, Array], Array]  # outputs (n, n_outputs), target (n,) -> (n,)
     against_model: Callable[[Array, Array], Array]  # outputs, outputs of another model -> (n,)
+    slope: Callable[[Array, Array], Array]  # outputs, target -> derivative by the outputs, (n, n_outputs)
 
     def average(self, outputs: Array, target: Array, shares: Array) -> Array:
         """The weighted sum over rows."""
@@ -49,6 +50,11 @@ def squared_error(outputs: Array, target: Array) -> Array:
     return (outputs[:, 0] - target) ** 2
 
 
+def squared_error_slope(outputs: Array, target: Array) -> Array:
+    """Derivative of the squared error."""
+    return 2 * (outputs - target[:, None])
+
+
 def squared_distance(outputs: Array, model: Array) -> Array:
     """Squared distance of each row's output from a model's."""
     return squared_error(outputs, model[:, 0])
@@ -62,6 +68,12 @@ def poisson_deviance(outputs: Array, target: Array) -> Array:
     rate = xp.exp(bounded) * (1 + log_rate - bounded)
     surprise = target * xp.log(xp.where(target > 0, target, 1.0))
     return rate - target * log_rate + surprise - target
+
+
+def poisson_slope(outputs: Array, target: Array) -> Array:
+    """Derivative of half the Poisson deviance."""
+    xp = outputs.__array_namespace__()
+    return xp.exp(xp.clip(outputs, None, LARGEST_LOG_RATE)) - target[:, None]
 
 
 def poisson_distance(outputs: Array, model: Array) -> Array:
@@ -87,6 +99,16 @@ def cross_entropy(outputs: Array, target: Array) -> Array:
     log_total = xp.log(xp.sum(xp.exp(scores - highest), axis=1)) + highest[:, 0]
     chosen = xp.astype(target, xp.int32)[:, None] == xp.arange(scores.shape[1])
     return log_total - xp.sum(xp.where(chosen, scores, 0.0), axis=1)
+
+
+def cross_entropy_slope(outputs: Array, target: Array) -> Array:
+    """Derivative of the cross-entropy: probabilities minus the class."""
+    xp = outputs.__array_namespace__()
+    scores = complete_scores(outputs)
+    powers = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
+    chosen = xp.astype(target, xp.int32)[:, None] == xp.arange(scores.shape[1])
+    slopes = powers / xp.sum(powers, axis=1, keepdims=True) - chosen
+    return slopes[:, -outputs.shape[1] :]
 
 
 def soft_cross_entropy(outputs: Array, model: Array) -> Array:
@@ -127,6 +149,6 @@ def partial_likelihood(outputs: Array, target: Array, weight: Array, *, ties: st
     return cox_loss(outputs[latest_first, 0], sets)
 
 
-SQUARED_ERROR = RowLoss(squared_error, squared_distance)
-POISSON = RowLoss(poisson_deviance, poisson_distance)
-CROSS_ENTROPY = RowLoss(cross_entropy, soft_cross_entropy)
+SQUARED_ERROR = RowLoss(squared_error, squared_distance, squared_error_slope)
+POISSON = RowLoss(poisson_deviance, poisson_distance, poisson_slope)
+CROSS_ENTROPY = RowLoss(cross_entropy, soft_cross_entropy, cross_entropy_slope)

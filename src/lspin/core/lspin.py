@@ -85,12 +85,19 @@ def at_progress(progress: Array, strengths: Strengths) -> Moment:
     """What of the objective is on at a point of the schedule in [0, 1)."""
     xp = progress.__array_namespace__()
     rise = strengths.price_rise
+    pricing = xp.where(progress < rise, progress / xp.maximum(rise, 1e-9), 1.0)
     return Moment(
         noise_scale=strengths.noise_scale * (1 - (1 - strengths.final_noise) * progress),
         exploring=xp.astype(progress < GATES_SETTLE, xp.float32),
         relating=xp.astype(progress >= RELATIONS_START, xp.float32),
-        pricing=xp.where(progress < rise, progress / xp.maximum(rise, 1e-9), 1.0),
+        pricing=pricing * price_factor(progress, strengths.price_start),
     )
+
+
+def price_factor(progress: Array, price_start: Array | float) -> Array:
+    """Part of the price at a point of the schedule: it rises by equal factors until gates are fixed."""
+    xp = progress.__array_namespace__()
+    return price_start ** xp.maximum(1 - progress / GATES_SETTLE, 0.0)
 
 
 def rate_factor(progress: Array) -> Array:

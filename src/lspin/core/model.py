@@ -8,7 +8,7 @@ import numpy as np
 from lspin.core.arrays import Array
 from lspin.core.gates import sample_gates, settle_gates
 from lspin.core.losses import Loss
-from lspin.core.networks import Layer, Layers, apply_layers, init_layers, silu, tanh
+from lspin.core.networks import Layer, Layers, apply_layers, init_layers, silu, softmax, tanh
 from lspin.core.noise import normal, split_key, uniform
 from lspin.core.penalties import (
     diversity_penalty,
@@ -17,7 +17,7 @@ from lspin.core.penalties import (
     sparsity_penalty,
     stability_penalty,
 )
-from lspin.core.rows import AnyRows, Batch, spread_gates
+from lspin.core.rows import AnyRows, Batch, Dense, spread_gates
 
 LARGEST_SIZE = 3.0  # of a feature's own value, as its gate sees it
 FILL = 0.3  # rows filled with foreign values, as a part of those that see foreign gates
@@ -56,6 +56,7 @@ class Strengths(NamedTuple):
     bandwidth: float = 1.0  # of the RBF affinity
     anchoring: float = 0.0  # pull of the predictor's weights towards the anchor
     price_rise: float = 0.0  # part of the run over which the sparsity rises to its full price
+    price_start: float = 1.0  # part of the price at the start, from where it rises until gates are fixed
 
 
 class Tuning(NamedTuple):
@@ -81,12 +82,14 @@ class Networks(NamedTuple):
     gating: Layers
     prediction: Layers
     own: Array | None = None  # (n_features,), how the size of a feature's own value moves its gate
+    groups: Layer | None = None  # its softmax tells the group of a row, which is then all that gates look at
 
 
 def list_weights(networks: Networks) -> list[Array]:
     """All arrays of a model, one after the other."""
     layered = [part for layers in (networks.gating, networks.prediction) for layer in layers for part in layer]
-    return layered if networks.own is None else [*layered, networks.own]
+    own = [] if networks.own is None else [networks.own]
+    return [*layered, *own, *([] if networks.groups is None else networks.groups)]
 
 
 class Moment(NamedTuple):
@@ -127,6 +130,8 @@ def gate_means(networks: Networks, context: AnyRows, values: AnyRows, partners: 
     With ``partners``, the means that the contexts of other rows give at the places of these rows.
     """
     *hidden_layers, last = networks.gating
+    if networks.groups is not None:
+        context = Dense(softmax(context.project(networks.groups.weights) + networks.groups.bias))
     if hidden_layers:
         first, *others = hidden_layers
         hidden = tanh(context.project(first.weights) + first.bias)

@@ -45,6 +45,13 @@ def tanh(x: Array) -> Array:
     return x.__array_namespace__().tanh(x)
 
 
+def softmax(x: Array) -> Array:
+    """Shares that add up to 1 in each row."""
+    xp = x.__array_namespace__()
+    powers = xp.exp(x - xp.max(x, axis=1, keepdims=True))
+    return powers / xp.sum(powers, axis=1, keepdims=True)
+
+
 def silu(x: Array) -> Array:
     """``x`` times its logistic function, written with a tanh so that no exponential can overflow."""
     return 0.5 * x * (1.0 + tanh(0.5 * x))

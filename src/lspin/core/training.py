@@ -98,6 +98,7 @@ class Trained(NamedTuple):
     weights: Any
     history: np.ndarray  # (n_epochs, 3)
     interrupted: bool
+    stages: list[tuple[float, Any]]  # part of the schedule that was done and weights then, where they were kept
 
 
 @cache
@@ -130,6 +131,7 @@ def train(
     batch_size: int,
     seed: int,
     report: Report | None = None,
+    keeps_stages: bool = False,
 ) -> Trained:
     """Train a method; an interrupt from the keyboard ends training early and keeps what there is.
 
@@ -149,6 +151,8 @@ def train(
         Of batches and noise.
     report
         Called now and then.
+    keeps_stages
+        Whether to keep the weights now and then.
 
     """
     prepare_compiler()
@@ -157,6 +161,7 @@ def train(
     tuning = jax.tree.map(lambda part: np.clip(part, -LARGEST, LARGEST).astype(_precision(part)), tuning)
     run = start_run(start, np.uint32(seed), max(HISTORY_SIZE, bucket_size(max_epochs)))
     interrupted = False
+    stages: list[tuple[float, Any]] = []
     try:
         for until in np.unique(np.linspace(1, max_epochs, N_PARTS + 1).astype(np.int32)):
             run = advance(run, rows, valid, tuning, limits, until, method=method, batch_size=batch_size)
@@ -164,13 +169,14 @@ def train(
             if report is not None:
                 loss, _, n_open = np.asarray(run.history[done - 1])
                 report(int(run.clock) / max_epochs, float(loss), float(n_open))
+            if keeps_stages:
+                stages.append((int(run.clock) / max_epochs, jax.tree.map(np.asarray, run.weights)))
             if done < until:
                 break
     except KeyboardInterrupt:
         interrupted = True
-    return Trained(
-        jax.tree.map(np.asarray, run.best), np.asarray(run.history[: int(run.epoch)], np.float64), interrupted
-    )
+    history = np.asarray(run.history[: int(run.epoch)], np.float64)
+    return Trained(jax.tree.map(np.asarray, run.best), history, interrupted, stages)
 
 
 def forget_programs(function: Any) -> None:

@@ -23,11 +23,20 @@ from lspin.core.model import list_weights
 from lspin.estimators import settings
 from lspin.estimators.saving import SavedModel, restored, storable, write_model
 from lspin.explanation.record import Explanation, explain
-from lspin.fitting.ensemble import FitInterruptedWarning, Plan, Solution, solve
+from lspin.fitting.contest import suits_groups
+from lspin.fitting.ensemble import GROUPS, NETWORKS, FitInterruptedWarning, Plan, Solution, solve
 from lspin.fitting.fit import HISTORY
 from lspin.fitting.path import Candidate
 from lspin.fitting.prediction import Member, check_gates, predict_counted, predict_member, predict_members
-from lspin.fitting.problem import Problem, check_anchor, is_wide, read_affinity, suitable_anchor
+from lspin.fitting.problem import (
+    MANY_COLUMNS,
+    Problem,
+    check_anchor,
+    has_many_columns,
+    is_wide,
+    read_affinity,
+    suitable_anchor,
+)
 from lspin.fitting.recipe import NONLINEAR, WIDE, Recipe, recipe_for
 from lspin.tables.encoding import Encoding, learn_encoding
 from lspin.tables.grid import Grid, Rows, store_sparsely
@@ -46,6 +55,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
     gate_hidden_layer_sizes: tuple[int, ...] | None = settings.GATE_HIDDEN_LAYER_SIZES(None)
     sparsity: float | str = settings.SPARSITY("auto")
     n_features: int | None = settings.N_FEATURES(None)
+    start: str = settings.START("auto")
     stability: float = settings.STABILITY(0.0)
     diversity: float = settings.DIVERSITY(0.0)
     affinity: str | Callable | np.ndarray = settings.AFFINITY("rbf")
@@ -75,10 +85,13 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "history_": pd.DataFrame,
         "n_iter_": int,
         "n_starts_": int,
+        "start_": str,
     }
+    # What a file need not hold: names that the table did not have, and what version 0.1 did not know.
+    _unsaved: ClassVar[dict[str, Any]] = {"feature_names_in_": None, "start_": NETWORKS}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: tuple | None = None) -> Self:
-        """Fit the gating and the prediction network.
+        """Fit the model: groups of rows and what counts in each, or a gating and a prediction network.
 
         Parameters
         ----------
@@ -90,8 +103,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
         sample_weight
             Weight of each row, shape ``(n_samples,)``. A row of weight 2 equals the row given twice.
         eval_set
-            Rows to choose the sparsity on, ``(X, y)`` or ``(X, y, sample_weight)``, instead of rows held out from
-            ``X``. The chosen model is then not fitted again.
+            Rows to choose start and sparsity on, ``(X, y)`` or ``(X, y, sample_weight)``, instead of rows held out
+            from ``X``. The chosen model is then not fitted again.
 
         """
         self.__dict__.pop("members_", None)
@@ -100,6 +113,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         given = self._take(X, y, sample_weight)
         problem, valid = self._pose(given, eval_set)
         plan = Plan(
+            starts=self._list_starts(problem),
             sparsity=None if self.sparsity == "auto" else float(self.sparsity),
             n_features=self.n_features,
             validation_fraction=self.validation_fraction,
@@ -123,6 +137,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         self.history_ = pd.concat(histories, keys=range(len(histories)), names=["member", "epoch"]).reset_index()
         self.n_iter_ = max(len(history) for history in histories)
         self.n_starts_ = solution.n_starts
+        self.start_ = solution.start
         self.members_ = [fit.member for fit in solution.fits]
         self._warn(solution)
 
@@ -166,7 +181,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
                 "columns vary"
             )
         wide = is_wide(rows, encoding)
-        layers = self._prediction_layers(is_wide=wide)
+        rising = self._has_rising_price(encoding, is_wide=wide)
+        layers = self._prediction_layers(is_linear=wide or rising)
         anchor = self._find_anchor(layers, rows, encoding, kind, is_wide=wide)
         affinity, matrix = None, None
         if self.stability > 0 or self.diversity > 0:
@@ -181,7 +197,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
             affinity_matrix=matrix,
             stability=float(self.stability),
             diversity=float(self.diversity),
-            recipe=self._recipe(layers, anchor, rows, kind, is_wide=wide),
+            recipe=self._recipe(layers, anchor, rows, kind, is_wide=wide, is_rising=rising),
             anchor=anchor,
             weight_decay=None if self.weight_decay == "auto" else float(self.weight_decay),
             max_epochs=None if self.max_epochs is None else int(self.max_epochs),
@@ -189,6 +205,45 @@ class LSPINBase(TransformerMixin, TableEstimator):
             patience=np.inf if self.patience is None else float(self.patience),
         )
         return problem, None if eval_set is None else self._read_eval_set(eval_set, encoding, kind)
+
+    def _list_starts(self, problem: Problem) -> tuple[str, ...]:
+        """As asked for; else both, unless a parameter is about networks only."""
+        if self.start == NETWORKS:
+            return (NETWORKS,)
+        asks_for_networks = {
+            "hidden_layer_sizes": self.hidden_layer_sizes != "auto",
+            "gate_hidden_layer_sizes": self.gate_hidden_layer_sizes is not None,
+            "anchor": not isinstance(self.anchor, str) or self.anchor != "auto",
+            "stability": self.stability > 0,
+            "diversity": self.diversity > 0,
+            "sparsity": self.sparsity != "auto",
+            "n_features": self.n_features is not None,
+            "n_members": self.n_members > 1 and not self.bootstrap,
+        }
+        reason = next((name for name, asks in asks_for_networks.items() if asks), None)
+        if self.start == GROUPS:
+            self._refuse_groups(problem, reason)
+            return (GROUPS,)
+        return (GROUPS, NETWORKS) if reason is None and suits_groups(problem) else (NETWORKS,)
+
+    def _refuse_groups(self, problem: Problem, reason: str | None) -> None:
+        """Raise an error if models of groups are asked for where they cannot be had."""
+        if reason == "n_members":
+            raise ValueError(
+                f"start='groups' has no randomness, so its n_members={self.n_members} would all be the same: add "
+                "bootstrap=True"
+            )
+        if reason is not None:
+            raise ValueError(
+                f"start='groups' trains no networks, but {reason}={getattr(self, reason)!r} is for these: leave "
+                "it out, or set start='networks'"
+            )
+        if not suits_groups(problem):
+            raise ValueError(
+                f"start='groups' needs a dense table with at least as many rows as columns, {MANY_COLUMNS} "
+                f"columns at most, and no survival times; this one has {problem.n_rows} distinct rows and "
+                f"{len(problem.encoding.owners)} columns of numbers (a category has one for each level)"
+            )
 
     def _count_restarts(self, problem: Problem) -> int:
         """As asked for; else more for a small table, where a start costs little and matters much."""
@@ -199,9 +254,12 @@ class LSPINBase(TransformerMixin, TableEstimator):
             most = 2  # what the gates look at leaves little to chance
         return max(2, min(most, 1000 // problem.n_rows))
 
-    def _prediction_layers(self, *, is_wide: bool) -> tuple[int, ...]:
+    def _has_rising_price(self, encoding: Encoding, *, is_wide: bool) -> bool:
+        return self.hidden_layer_sizes == "auto" and not is_wide and has_many_columns(encoding)
+
+    def _prediction_layers(self, *, is_linear: bool) -> tuple[int, ...]:
         if isinstance(self.hidden_layer_sizes, str):
-            return () if is_wide else (200, 200)
+            return () if is_linear else (100, 100)
         return tuple(int(size) for size in self.hidden_layer_sizes)
 
     def _find_anchor(
@@ -235,7 +293,14 @@ class LSPINBase(TransformerMixin, TableEstimator):
         return kind.adjust(Rows(table, kind.read_known(entries), weights, np.arange(len(weights))))
 
     def _recipe(
-        self, layers: tuple[int, ...], anchor: str | np.ndarray | None, rows: Rows, kind: Kind, *, is_wide: bool
+        self,
+        layers: tuple[int, ...],
+        anchor: str | np.ndarray | None,
+        rows: Rows,
+        kind: Kind,
+        *,
+        is_wide: bool,
+        is_rising: bool,
     ) -> Recipe:
         """The recipe for the predictor, with what the user set instead of its own."""
         sizes = self.gate_hidden_layer_sizes
@@ -246,7 +311,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
             "learning_rate": self.learning_rate,
             "exchange": self.gate_exchange,
         }
-        recipe = recipe_for(layers, gating_layers, anchor, rows, kind, is_wide=is_wide)
+        recipe = recipe_for(layers, gating_layers, anchor, rows, kind, is_wide=is_wide, is_rising=is_rising)
         if (anchor is None) == (recipe.anchoring > 0):
             # What is drawn to an anchor does not decay to 0, and the other way round.
             other = WIDE if anchor is not None else NONLINEAR
@@ -331,7 +396,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
         check_is_fitted(self)
         if len(self.members_[0].networks.prediction) > 1 or len(self.members_) > 1:
             raise AttributeError(
-                "coefficients exist for a single linear predictor only: hidden_layer_sizes=() and n_members=1"
+                "coefficients exist for a single linear predictor only: hidden_layer_sizes=() or start='groups', "
+                "and n_members=1"
             )
         return self.members_[0]
 
@@ -381,8 +447,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
         estimator._validate_params()
         kind = estimator._kind()
         for name, expected in {**cls._learned, **kind.learned_types}.items():
-            value = saved.attributes.get(name)
-            if value is None and name == "feature_names_in_":
+            value = saved.attributes.get(name, cls._unsaved.get(name))
+            if value is None and name in cls._unsaved:
                 continue
             if not isinstance(value, expected) or (isinstance(value, np.ndarray) and value.ndim != 1):
                 raise ValueError(f"its {name} is {value!r}")

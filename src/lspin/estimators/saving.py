@@ -21,7 +21,7 @@ from lspin.storage import written_whole
 from lspin.tables.encoding import Encoding
 
 FORMAT = "lspin model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 LARGEST_JSON = 2**28
 NETWORKS = ("gating", "prediction")
 ARRAY_KINDS = "biufU"  # booleans, numbers and text
@@ -158,6 +158,9 @@ def _store_member(arrays: dict[str, np.ndarray], name: str, member: Member) -> d
         arrays[f"{name}/{field}"] = getattr(encoding, field)
     if member.networks.own is not None:
         arrays[f"{name}/own"] = member.networks.own
+    groups = member.networks.groups
+    if groups is not None:
+        arrays[f"{name}/groups/weights"], arrays[f"{name}/groups/bias"] = groups
     for network, layers in _layers(member.networks).items():
         for place, layer in enumerate(layers):
             arrays[f"{name}/{network}/{place}/weights"] = layer.weights
@@ -168,6 +171,7 @@ def _store_member(arrays: dict[str, np.ndarray], name: str, member: Member) -> d
         "sees_missing": encoding.sees_missing,
         "zero_is_absent": encoding.zero_is_absent,
         "sees_own": member.networks.own is not None,
+        "n_groups": None if groups is None else len(groups.bias),
         "levels": [[column, list(levels)] for column, levels in encoding.levels.items()],
         "sizes": {
             network: [len(layers[0].weights), *(len(layer.bias) for layer in layers)]
@@ -199,15 +203,26 @@ def _restore_member(arrays: _Arrays, stored: dict[str, Any]) -> Member:
     sizes = stored["sizes"]
     if min(len(sizes[network]) for network in NETWORKS) < 2:
         raise ValueError("one of its networks has no layers")
-    if sizes["gating"][0] != encoding.n_context or sizes["gating"][-1] != encoding.n_features:
+    n_groups = stored.get("n_groups")
+    n_seen = encoding.n_context if n_groups is None else n_groups
+    if sizes["gating"][0] != n_seen or sizes["gating"][-1] != encoding.n_features:
         raise ValueError("its gating network does not fit its columns")
+    if n_groups is not None and encoding.zero_is_absent:
+        raise ValueError("its zeros are absent, which its groups do not allow")
     if sizes["prediction"][0] != len(owners):
         raise ValueError("its prediction network does not fit its columns")
     if encoding.zero_is_absent and (encoding.levels or encoding.center.any()):
         raise ValueError("its zeros are absent, which its columns do not allow")
     gating, prediction = (_restore_layers(arrays, f"{name}/{network}", sizes[network]) for network in NETWORKS)
     own = arrays.read(f"{name}/own", (len(features),), "f") if stored.get("sees_own", False) else None
-    return Member(encoding, Networks(gating, prediction, own))
+    return Member(encoding, Networks(gating, prediction, own, _restore_groups(arrays, name, encoding, n_groups)))
+
+
+def _restore_groups(arrays: _Arrays, name: str, encoding: Encoding, n_groups: int | None) -> Layer | None:
+    if n_groups is None:
+        return None
+    weights = arrays.read(f"{name}/groups/weights", (encoding.n_context, n_groups), "f")
+    return Layer(weights, arrays.read(f"{name}/groups/bias", (n_groups,), "f"))
 
 
 def _restore_layers(arrays: _Arrays, name: str, sizes: list[int]) -> Layers:

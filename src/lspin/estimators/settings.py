@@ -11,7 +11,7 @@ AUTO = StrOptions({"auto"})
 HIDDEN_LAYER_SIZES = Setting(
     [AUTO, tuple, list],
     "Widths of the prediction network's hidden layers; `()` is a linear predictor (LLSPIN). `'auto'`: two "
-    "layers of 200 units; linear if the table has fewer rows than columns or is sparse.",
+    "layers of 100 units; linear if the table has fewer rows than columns or is sparse.",
 )
 GATE_HIDDEN_LAYER_SIZES = Setting(
     [None, tuple, list],
@@ -27,6 +27,14 @@ N_FEATURES = Setting(
     [None, COUNT],
     "Features per sample, instead of a sparsity: the price is searched at which the median training row opens "
     "this many gates, plus or minus one.",
+)
+START = Setting(
+    [StrOptions({"auto", "groups", "networks"})],
+    "What a model starts from. `'networks'`: random networks, which are trained. `'groups'`: groups of rows, told "
+    "apart by many columns or by one, each with a few columns that count; it needs no training, but at least as "
+    "many rows as columns, at most 300 columns, and no survival times. `'auto'`: the better of both on held-out "
+    "rows; networks alone if other parameters ask for them (layers, anchor, stability, diversity, sparsity, "
+    "n_features, or members without bootstrap).",
 )
 STABILITY = Setting(
     [NOT_NEGATIVE],
@@ -114,11 +122,14 @@ RANDOM_STATE = Setting(
 VERBOSE = Setting(["verbose"], "1 shows a progress bar.", is_general=True)
 
 ATTRIBUTES = {
-    "sparsity_, weight_decay_ : float": "The chosen ones.",
+    "sparsity_, weight_decay_ : float": "The chosen ones. Of a model of groups: the price up to which its "
+    "features pay for themselves, and the penalty of its coefficients.",
     "path_ : pandas.DataFrame": "One row for each sparsity tried: held-out loss and score, and features of a row.",
-    "history_ : pandas.DataFrame": "One row for each member and epoch: loss, validation loss, mean open gates.",
+    "history_ : pandas.DataFrame": "One row for each member and epoch: loss, validation loss, mean open gates. A "
+    "model of groups has one row.",
     "n_iter_ : int": "Epochs of the longest fit.",
     "n_starts_ : int": "Initialisations tried for each sparsity.",
+    "start_ : str": "`'groups'` or `'networks'`: what the model started from.",
     "n_features_in_ : int": "Number of columns.",
     "feature_names_in_ : numpy.ndarray": "Names of the columns, if they are text.",
     "kind_ : lspin.targets.Kind": "The kind of target, with what was learned of it.",

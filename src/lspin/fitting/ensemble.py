@@ -1,12 +1,20 @@
 """From a problem to fitted members: choose the sparsity as asked, then train every member with it."""
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lspin.fitting.fit import Fit, Job, prepare_job
+from lspin.fitting.contest import (
+    FEWEST_JUDGED,
+    Contender,
+    bar_for_networks,
+    calls_for_networks,
+    find_contender,
+    settle,
+)
+from lspin.fitting.fit import Fit, Job, fit_job, prepare_job
 from lspin.fitting.path import (
     N_WAVES,
     WAVE,
@@ -21,7 +29,10 @@ from lspin.fitting.path import (
 )
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
+from lspin.fitting.rising import choose_rising
 from lspin.tables.grid import Rows
+
+GROUPS, NETWORKS = "groups", "networks"  # where a model may start
 
 
 class FitInterruptedWarning(ConvergenceWarning):
@@ -31,6 +42,7 @@ class FitInterruptedWarning(ConvergenceWarning):
 class Plan(NamedTuple):
     """What the user asks for."""
 
+    starts: tuple[str, ...]  # GROUPS, NETWORKS or both: those that compete
     sparsity: float | None  # None: to be chosen
     n_features: int | None
     validation_fraction: float
@@ -50,6 +62,13 @@ class Solution(NamedTuple):
     fits: list[Fit]
     n_starts: int  # tried for each sparsity
     interrupted: bool
+    start: str  # "networks" or "groups"
+
+    @classmethod
+    def of(cls, choice: Choice, fits: list[Fit], n_starts: int, *, interrupted: bool) -> Self:
+        """The solution that follows from a choice."""
+        start = NETWORKS if choice.setting is None else GROUPS
+        return cls(choice.sparsity, choice.weight_decay, choice.path, fits, n_starts, interrupted, start)
 
 
 def solve(problem: Problem, valid: Rows | None, plan: Plan, rng: np.random.RandomState) -> Solution:
@@ -60,33 +79,49 @@ def solve(problem: Problem, valid: Rows | None, plan: Plan, rng: np.random.Rando
     n_seeds = max(plan.n_members, plan.n_restarts)
     split_seed, *seeds = (int(seed) for seed in rng.randint(2**31 - 1, size=1 + n_seeds))
     splits = _splits(problem, valid, plan, split_seed)
+    contender = _find_contender(problem, valid, plan, split_seed)
     problem = replace(problem, n_valid=max((len(split.valid.target) for split in splits), default=0))
-    starts = seeds[: plan.n_restarts if valid is not None else 1]
+    tried = seeds[: plan.n_restarts if valid is not None else 1]
     n_settings = len(problem.recipe.prices) + len(problem.recipe.first_prices) + 1
-    n_tried = n_settings * len(splits) * len(starts)
+    n_tried = n_settings * len(splits) * len(tried)
     with Progress(_count_fits(plan, n_tried), shown=plan.shows_progress) as progress:
-        choice = _choose(problem, splits, plan, starts, progress)
+        choice = _choose(problem, splits, plan, tried, progress, contender)
         ready = choice.fits[:1] if _may_serve(plan, choice, valid) else []
-        if choice.interrupted:
-            return Solution(choice.sparsity, choice.weight_decay, choice.path, ready, len(starts), True)
         jobs = [_member_job(problem, splits, valid, plan, choice, seed) for seed in seeds[: plan.n_members]]
+        if choice.interrupted:
+            # A model of groups takes no time worth speaking of.
+            fits = ready if choice.setting is None else [fit_job(problem, jobs[0])]
+            return Solution.of(choice, fits, len(tried), interrupted=True)
         jobs = _share(problem, jobs[len(ready) :], plan)
         fits, interrupted = run_jobs(problem, jobs, plan.n_jobs, progress)
-    return Solution(choice.sparsity, choice.weight_decay, choice.path, ready + fits, len(starts), interrupted)
+    return Solution.of(choice, ready + fits, len(tried), interrupted=interrupted)
 
 
 def _share(problem: Problem, jobs: list[Job], plan: Plan) -> list[Job]:
     """Members of the same rows share what is known of them."""
-    if plan.bootstrap or len(jobs) < 2:
+    if plan.bootstrap or len(jobs) < 2 or jobs[0].setting is not None:
         return jobs
     prepared = prepare_job(problem, jobs[0]).prepared
     return [job._replace(prepared=prepared) for job in jobs]
 
 
-def _splits(problem: Problem, valid: Rows | None, plan: Plan, seed: int) -> list[Split]:
+def _splits(problem: Problem, valid: Rows | None, plan: Plan, seed: int, fewest: int = 0) -> list[Split]:
     if valid is not None:
         return [Split(np.arange(problem.n_rows), valid)]
-    return split_rows(problem.rows, problem.kind, plan.validation_fraction, np.random.default_rng(seed))
+    return split_rows(problem.rows, problem.kind, plan.validation_fraction, np.random.default_rng(seed), fewest)
+
+
+def _find_contender(problem: Problem, valid: Rows | None, plan: Plan, seed: int) -> Contender | None:
+    """The best model of groups, where such models compete and the sparsity is to be chosen."""
+    if GROUPS not in plan.starts or plan.sparsity is not None or plan.n_features is not None:
+        return None
+    contender = find_contender(problem, _splits(problem, valid, plan, seed, FEWEST_JUDGED))
+    if contender is None and NETWORKS not in plan.starts:
+        raise ValueError(
+            f"start='groups' is judged on held-out rows, and of the {problem.n_rows} distinct rows none can be "
+            "held out, for each has a class of its own: give more rows or an eval_set"
+        )
+    return contender
 
 
 def _count_fits(plan: Plan, n_tried: int) -> int:
@@ -95,7 +130,14 @@ def _count_fits(plan: Plan, n_tried: int) -> int:
     return plan.n_members + (n_tried if plan.sparsity is None else 0)
 
 
-def _choose(problem: Problem, splits: list[Split], plan: Plan, seeds: list[int], progress: Progress) -> Choice:
+def _choose(
+    problem: Problem,
+    splits: list[Split],
+    plan: Plan,
+    seeds: list[int],
+    progress: Progress,
+    contender: Contender | None,
+) -> Choice:
     decay = fallback_decay(problem)
     if plan.n_features is not None:
         everything = np.arange(problem.n_rows)
@@ -103,12 +145,21 @@ def _choose(problem: Problem, splits: list[Split], plan: Plan, seeds: list[int],
         return find_price(problem, plan.n_features, job, n_jobs=plan.n_jobs, progress=progress)
     if plan.sparsity is not None:
         return Choice(plan.sparsity, decay, [], [], False)
-    return choose_price(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress)
+    if problem.recipe.price_start < 1 and splits:
+        return choose_rising(problem, splits, seed=seeds[0], progress=progress)
+    if contender is None:
+        return choose_price(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress)
+    if NETWORKS not in plan.starts or not calls_for_networks(problem, contender, splits):
+        return contender.choice(interrupted=False)
+    bar = bar_for_networks(problem, contender, splits)
+    choice = choose_price(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress, bar=bar)
+    return settle(problem, choice, contender, splits)
 
 
 def _may_serve(plan: Plan, choice: Choice, valid: Rows | None) -> bool:
     """Whether a model of the search is a member as it is: it saw all the rows, or there is no time left."""
-    saw_all_rows = plan.n_features is not None or valid is not None
+    # A level of a rising price is a draft: the fit at its price ends with a phase of fixed gates.
+    saw_all_rows = plan.n_features is not None or (valid is not None and choice.setting is None)
     return choice.interrupted or (saw_all_rows and not plan.bootstrap)
 
 
@@ -116,11 +167,12 @@ def _member_job(
     problem: Problem, splits: list[Split], valid: Rows | None, plan: Plan, choice: Choice, seed: int
 ) -> Job:
     which = np.arange(problem.n_rows)
-    if valid is None and np.isfinite(problem.patience) and splits:
+    # Rows held out from a last fit tell when to stop training; a model of groups is not trained.
+    if valid is None and np.isfinite(problem.patience) and splits and choice.setting is None:
         which, valid = splits[0]
     weight = problem.rows.weight[which]
     if plan.bootstrap:
         total = max(round(weight.sum()), 1)
         counts = np.random.default_rng(seed).multinomial(total, weight / weight.sum())
         which, weight = which[counts > 0], counts[counts > 0].astype(np.float64)
-    return Job(which, weight, valid, choice.sparsity, choice.weight_decay, seed)
+    return Job(which, weight, valid, choice.sparsity, choice.weight_decay, seed, setting=choice.setting)

@@ -12,14 +12,16 @@ from lspin.core.model import Architecture, Networks, Start, Strengths, Tuning, i
 from lspin.core.networks import Layer
 from lspin.core.penalties import squared_distances
 from lspin.core.rows import AnyTable, place_dense, place_entries
-from lspin.fitting.prediction import Member
+from lspin.fitting.groups import Setting, build_member, find_basis
+from lspin.fitting.prediction import Member, predict_counted
 from lspin.fitting.preparation import Anchor, Prepared, Problem, gated_inputs, look, prepare
 from lspin.fitting.recipe import count_epochs
-from lspin.tables.encoding import context_blocks, learn_encoding, missing_flags
+from lspin.structure.divisions import WHOLE
+from lspin.tables.encoding import Encoding, context_blocks, learn_encoding, missing_flags
 from lspin.tables.grid import Rows, take_grid, take_rows
 
 if TYPE_CHECKING:
-    from lspin.core.training import TrainingRows
+    from lspin.core.training import Trained, TrainingRows
 
 Report = Callable[[float, float, float], None]  # part of the fit that is done, loss, open gates
 
@@ -37,6 +39,7 @@ class Job(NamedTuple):
     weight_decay: float
     seed: int
     prepared: Prepared | None = None  # what is known of the training rows, where several fits share them
+    setting: Setting | None = None  # of a model of groups, which needs no training
 
 
 class Fit(NamedTuple):
@@ -55,10 +58,15 @@ def training_rows(problem: Problem, job: Job) -> Rows:
 
 def prepare_rows(problem: Problem, rows: Rows) -> Prepared:
     """What a fit has to know of its rows, the same for every price, weight decay and seed."""
+    return prepare(problem, rows, learn_row_encoding(problem, rows))
+
+
+def learn_row_encoding(problem: Problem, rows: Rows) -> Encoding:
+    """The encoding of the whole table, or one learned from these rows if they are others."""
     encoding = problem.encoding
-    if not np.array_equal(rows.weight, problem.rows.weight):  # other rows than all of them
-        encoding = learn_encoding(rows, encoding.levels, encoding.n_columns, encoding.features)
-    return prepare(problem, rows, encoding)
+    if np.array_equal(rows.weight, problem.rows.weight):
+        return encoding
+    return learn_encoding(rows, encoding.levels, encoding.n_columns, encoding.features)
 
 
 def prepare_job(problem: Problem, job: Job) -> Job:
@@ -67,10 +75,53 @@ def prepare_job(problem: Problem, job: Job) -> Job:
 
 
 def fit_job(problem: Problem, job: Job, report: Report | None = None) -> Fit:
-    """Train one model."""
+    """Make one model."""
+    rows = training_rows(problem, job)
+    return train_networks(problem, job, rows, report) if job.setting is None else fit_groups(problem, job, rows)
+
+
+def fit_groups(problem: Problem, job: Job, rows: Rows) -> Fit:
+    """A model of groups as it was chosen; of one group, where these rows cannot be divided that way."""
+    assert job.setting is not None
+    encoding = learn_row_encoding(problem, rows)
+    basis = find_basis(rows, encoding, problem.kind, job.setting.rule)
+    if basis is None:
+        basis = find_basis(rows, encoding, problem.kind, WHOLE)
+        assert basis is not None
+    member = build_member(basis, problem.kind, job.setting)
+    outputs, n_open = predict_counted([member], rows.grid)
+    loss = problem.kind.loss.average(outputs, rows.target, rows.weight / rows.weight.sum())
+    return Fit(member, np.array([[loss, np.nan, np.average(n_open, weights=rows.weight)]]), False)
+
+
+def train_networks(problem: Problem, job: Job, rows: Rows, report: Report | None) -> Fit:
+    """Train both networks from a random start."""
+    prepared, trained = _train(problem, job, rows, report, keeps_stages=False)
+    member = Member(prepared.encoding, finish_networks(trained.weights, prepared))
+    return Fit(member, trained.history, trained.interrupted)
+
+
+class Stage(NamedTuple):
+    """A model on the way of a run whose price rises."""
+
+    progress: float  # part of the schedule that was done
+    fit: Fit
+
+
+def train_stages(problem: Problem, job: Job, report: Report | None) -> list[Stage]:
+    """Train both networks and keep what they are on the way."""
+    prepared, trained = _train(problem, job, training_rows(problem, job), report, keeps_stages=True)
+    members = [
+        (done, Member(prepared.encoding, finish_networks(weights, prepared))) for done, weights in trained.stages
+    ]
+    return [Stage(done, Fit(member, trained.history, trained.interrupted)) for done, member in members]
+
+
+def _train(
+    problem: Problem, job: Job, rows: Rows, report: Report | None, *, keeps_stages: bool
+) -> "tuple[Prepared, Trained]":
     from lspin.core.training import refuse_divergence, train
 
-    rows = training_rows(problem, job)
     prepared = prepare_rows(problem, rows) if job.prepared is None else job.prepared
     # Every fit is padded to the size of the whole table, so that all folds and the last fit share a program.
     padded = bucket_size(problem.n_rows)
@@ -91,14 +142,14 @@ def fit_job(problem: Problem, job: Job, report: Report | None = None) -> Fit:
         batch_size=batch_size,
         seed=int(rng.integers(2**32)),
         report=report,
+        keeps_stages=keeps_stages,
     )
     refuse_divergence(
         trained,
         f"try a smaller learning_rate (it was {problem.recipe.learning_rate:g}), and check that sparsity and "
         "noise_scale are of ordinary size",
     )
-    networks = finish_networks(trained.weights, prepared)
-    return Fit(Member(prepared.encoding, networks), trained.history, trained.interrupted)
+    return prepared, trained
 
 
 def design(problem: Problem, prepared: Prepared, room: "Room | None") -> Architecture:
@@ -140,6 +191,7 @@ def tune(problem: Problem, job: Job, rows: Rows, prepared: Prepared) -> Tuning:
         bandwidth=median_distance(rows, prepared) if problem.affinity == "rbf" else 1.0,
         anchoring=recipe.anchoring,
         price_rise=recipe.price_rise,
+        price_start=recipe.price_start,
     )
     return Tuning(strengths, prepared.owners, None if anchor is None else anchor.weights)
 
@@ -243,7 +295,7 @@ def finish_networks(networks: Networks, prepared: Prepared) -> Networks:
 
 def unscreen(networks: Networks, prepared: Prepared) -> Networks:
     """The same networks for all features: those without a gate have one that is always shut."""
-    gating, prediction, own = networks
+    gating, prediction, own, _ = networks
     n_features, n_inputs = prepared.encoding.n_features, len(prepared.encoding.owners)
     last = Layer(np.zeros((len(gating[-1].weights), n_features)), np.full(n_features, SHUT))
     last.weights[:, prepared.features], last.bias[prepared.features] = gating[-1]

@@ -7,6 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from lspin.fitting.fit import Fit, Job, fit_job, prepare_job
+from lspin.fitting.groups import Setting
 from lspin.fitting.prediction import predict_counted
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
@@ -55,6 +56,7 @@ class Choice(NamedTuple):
     path: list[Candidate]
     fits: list[Fit]  # models with the chosen settings
     interrupted: bool
+    setting: Setting | None = None  # of a model of groups, where that was chosen
 
 
 def fallback_decay(problem: Problem) -> float:
@@ -69,10 +71,11 @@ class Split(NamedTuple):
     valid: Rows
 
 
-def split_rows(rows: Rows, kind: Kind, fraction: float, rng: np.random.Generator) -> list[Split]:
+def split_rows(rows: Rows, kind: Kind, fraction: float, rng: np.random.Generator, fewest: int = 0) -> list[Split]:
     """Hold out a part of the rows once, or every row once where the table is small.
 
-    Classes and events keep their shares. A class with one row only is never held out.
+    Classes and events keep their shares. A class with one row only is never held out. Further parts are held out
+    until they have the ``fewest`` rows together.
     """
     n_rows = len(rows.target)
     cross_validated = n_rows <= SMALL_TABLE
@@ -85,13 +88,19 @@ def split_rows(rows: Rows, kind: Kind, fraction: float, rng: np.random.Generator
         if len(members) > 1:
             fold[members] = (dealt + np.arange(len(members))) % n_folds
             dealt += len(members)
-    held_out = range(n_folds) if cross_validated else [0]
+    held_out = range(n_folds if cross_validated else min(max(-(-fewest * n_folds // n_rows), 1), n_folds))
     splits = [Split(np.flatnonzero(fold != k), take_rows(rows, np.flatnonzero(fold == k))) for k in held_out]
     return [split for split in splits if len(split.train) and len(split.valid.target)]
 
 
 def choose_price(
-    problem: Problem, splits: list[Split], *, seeds: list[int], n_jobs: int | None, progress: Progress
+    problem: Problem,
+    splits: list[Split],
+    *,
+    seeds: list[int],
+    n_jobs: int | None,
+    progress: Progress,
+    bar: float = np.inf,
 ) -> Choice:
     """Try a path of prices on every split and choose the one that costs least on the held-out rows.
 
@@ -101,7 +110,8 @@ def choose_price(
     feature can pay for itself. That model is known without a fit. The weight decay is chosen first, at two
     prices, and looked at again at the chosen one. From the better of these two the path is walked for as long as
     the cost falls. With several seeds all its prices are tried, a price is judged by the mean of its two best
-    starts, and the best start of the chosen one is kept.
+    starts, and the best start of the chosen one is kept. If no model of the first stage has a held-out loss below
+    the ``bar``, the search ends there.
 
     """
     if not splits:
@@ -116,7 +126,7 @@ def choose_price(
     for settings in _stages(problem, closed.candidate.sparsity, tried, walks=len(seeds) == 1):
         found, interrupted = try_settings(problem, splits, drafts, settings, seeds, n_jobs, progress)
         tried += found
-        if interrupted:
+        if interrupted or min(t.candidate.validation_loss for t in tried) > bar:
             break
     # Ties go to the sparser model.
     tried = sorted([closed, *tried], key=lambda t: -t.candidate.sparsity)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from lspin.fitting.anchors import naive_bayes_suits
-from lspin.fitting.recipe import MOST_SOLVED, Recipe
+from lspin.fitting.recipe import MANY_COLUMNS, MOST_SOLVED, Recipe
 from lspin.tables.encoding import Encoding
 from lspin.tables.grid import Rows
 from lspin.tables.reading import columns_of_inputs
@@ -49,6 +49,11 @@ def is_wide(rows: Rows, encoding: Encoding) -> bool:
     Inputs are what models learn from: a categorical column has one for each level.
     """
     return rows.grid.is_sparse or len(rows.target) < min(len(encoding.owners), MOST_SOLVED)
+
+
+def has_many_columns(encoding: Encoding) -> bool:
+    """Whether a table has hundreds of inputs, as pictures do."""
+    return len(encoding.owners) > MANY_COLUMNS
 
 
 # Anchors -----------------------------------------------------------------------------------------------------

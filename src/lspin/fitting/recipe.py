@@ -11,6 +11,7 @@ from lspin.targets.kind import Kind
 FEWEST_EPOCHS = 10
 MOST_EPOCHS = 250  # as long as that leaves a recipe its fewest steps
 LINEAR_GATES_BELOW = 200  # rows: with fewer, the gates of a linear predictor are linear too
+MANY_COLUMNS = 300  # inputs beyond which the price rises through a run, and no groups of rows are looked for
 MOST_SOLVED = 4000  # rows up to which their products are worth an eigendecomposition
 
 
@@ -39,6 +40,7 @@ class Recipe(NamedTuple):
     most_features: float = np.inf  # of the median held-out row
     gate_decay_by_decay: float = 0.3  # of the prediction network's decay, for the gating network
     price_rise: float = 0.0
+    price_start: float = 1.0  # below 1, a run is a path: the price rises from this part of it
     anchoring: float = 0.0
     n_screened: int | None = None  # features that get a gate; None: all
     sees_scores: bool = False  # whether gates look at the scores of a ridge instead of at the inputs
@@ -83,6 +85,24 @@ LINEAR = Recipe(
 )
 LINEAR_SMALL = LINEAR._replace(
     gating_layers=(), noise_scale=0.3, prices=(0.1, 0.03, 0.01, 0.003, 0.001), first_prices=(0.01, 0.001)
+)
+# Hundreds of columns, as of pictures: a full price from the start would shut all gates before they have learned.
+RISING = LINEAR._replace(
+    gating_layers=(200,),
+    steps=4000,
+    fewest_steps=4000,
+    noise_scale=0.5,
+    learning_rate=3e-3,
+    gate_decay=0.0,
+    gate_decay_by_price=0.0,
+    gate_shrink=0.0,
+    gate_shrink_by_price=0.0,
+    start=Start(gate_spread=1.0, gate_bias=0.5, own=0.0, prediction_spread=0.3),
+    prices=(0.05,),
+    decays=(0.0,),
+    usual_decay=0.0,
+    feature_price=0.004,
+    price_start=2e-3,
 )
 WIDE = Recipe(
     gating_layers=(16,),
@@ -145,10 +165,13 @@ def recipe_for(
     kind: Kind,
     *,
     is_wide: bool,
+    is_rising: bool,
 ) -> Recipe:
     """The recipe for a predictor, for hidden gating layers if the user names them, and for a table."""
     if is_wide:
         recipe = _recipe_for_wide(prediction_layers, anchor, rows)
+    elif is_rising:
+        recipe = RISING
     elif prediction_layers:
         recipe = LINEAR_GATES if gating_layers == () else NONLINEAR
     else:

@@ -74,7 +74,8 @@ def compare(
         Its training rows, with a tidy target.
     eval_set
         Rows that it has not seen. Without them a quarter of ``X`` is set aside, and a copy of the estimator
-        learns from the others: same settings, with the sparsity and the weight decay that were chosen.
+        learns from the others: same settings, with the sparsity and the weight decay that were chosen. A copy of
+        a model of groups finds groups and features again.
     random_state
         Of the split, the familiar models and the draws behind the intervals.
 
@@ -93,10 +94,9 @@ def compare(
             return set_aside
         parts, model = set_aside
         how = (
-            f"Judged on {len(parts.y_test)} of the {len(y)} rows, drawn at random and set aside. A copy of the "
-            f"model with the same settings (and the sparsity found for all rows, {estimator.sparsity_:.3g}) "
-            f"learned from the other {len(parts.y)}, as did the baselines. All that follows is about the model "
-            "itself."
+            f"Judged on {len(parts.y_test)} of the {len(y)} rows, drawn at random and set aside. "
+            f"{_describe_copy(estimator, len(parts.y))}, as did the baselines. All that follows is about the "
+            "model itself."
         )
     return _judge(model, estimator.kind_, parts, how, random_state)
 
@@ -149,9 +149,20 @@ def _split(strata: np.ndarray, random_state: int) -> tuple[np.ndarray, np.ndarra
     )
 
 
+def _describe_copy(estimator: Any, n_rows: int) -> str:
+    kept = f"and the sparsity found for all rows, {estimator.sparsity_:.3g}"
+    if estimator.start_ == "groups":
+        kept = "which finds groups and features again"
+    return f"A copy of the model with the same settings ({kept}) learned from the other {n_rows}"
+
+
 def _refit(estimator: Any, parts: Parts, chosen: np.ndarray) -> Any:
-    copy = clone(estimator)
-    copy.set_params(sparsity=estimator.sparsity_, n_features=None, weight_decay=estimator.weight_decay_, verbose=0)
+    copy = clone(estimator).set_params(verbose=0)
+    if estimator.start_ == "networks":
+        settings = {"sparsity": estimator.sparsity_, "n_features": None, "weight_decay": estimator.weight_decay_}
+        copy.set_params(start="networks", **settings)
+    elif len(parts.y) >= len(estimator.members_[0].encoding.owners):  # else too few rows are left for groups
+        copy.set_params(start="groups")
     if isinstance(copy.affinity, np.ndarray):
         copy.set_params(affinity=copy.affinity[np.ix_(chosen, chosen)])
     with warnings.catch_warnings():

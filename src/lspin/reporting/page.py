@@ -269,6 +269,7 @@ def _describe_again(estimator: Any, parts: list[tuple[Any, np.ndarray]], random_
         "settings": settings,
         "changed": [name for name, value in settings.items() if value != _word_setting(defaults[name])],
         "learned": {
+            "start_": estimator.start_,
             "sparsity_": f"{estimator.sparsity_:.6g}",
             "weight_decay_": f"{estimator.weight_decay_:.6g}",
             "n_iter_": str(estimator.n_iter_),

@@ -12,6 +12,8 @@ from lspin.tables.reading import Levels, columns_of_inputs
 
 SMALLEST = np.finfo(float).smallest_subnormal
 
+MANY_ALIKE = 100  # columns from which a table is looked at for one unit
+AT_LARGEST = 0.25  # part of the columns that reach the largest value of all, where they have one unit
 LARGEST_DEVIATION = 1e6  # standardised values are cut off here, so that no overflow follows
 
 
@@ -59,6 +61,9 @@ def learn_encoding(rows: Rows, levels: Levels, n_columns: int, features: np.ndar
     """
     column_of = columns_of_inputs(n_columns, levels)
     center, scale = _moments(rows, column_of)
+    unit = None if levels else common_unit(rows)
+    if unit is not None:
+        center, scale = np.zeros_like(center), np.where(np.isfinite(scale), unit, np.inf)
     for column in levels:
         # One scale for a categorical column, so that all its levels together vary by 1.
         inside = column_of == column
@@ -82,6 +87,25 @@ def learn_encoding(rows: Rows, levels: Levels, n_columns: int, features: np.ndar
         sees_missing=rows.grid.missing is not None,
         zero_is_absent=rows.grid.is_sparse,
     )
+
+
+def common_unit(rows: Rows) -> float | None:
+    """The largest value where all columns have one unit, such as the pixels of pictures; else nothing.
+
+    That is taken to be so in a dense table of many columns and more rows, without negative or missing values, in
+    which many columns reach the same largest value. Scaled one by one, pixels that are hardly ever used would
+    count as much as all others.
+    """
+    values, missing, places = rows.grid
+    n_columns = values.shape[1]
+    if rows.grid.is_sparse or missing is not None or not MANY_ALIKE <= n_columns < rows.grid.n_rows:
+        return None
+    blocks = [pick_columns(values, places, part) for part in column_blocks(rows.grid.n_rows, n_columns)]
+    if any(block.min() < 0 for block in blocks):
+        return None
+    largest = np.concatenate([block.max(axis=0) for block in blocks])
+    unit = float(largest.max())
+    return unit if unit > 0 and np.mean(largest == unit) >= AT_LARGEST else None
 
 
 def encode(table: Grid, encoding: Encoding) -> tuple[np.ndarray, np.ndarray | None]:

@@ -108,8 +108,10 @@ class Classes(Kind):
 
     def constant(self, rows: Rows) -> np.ndarray:
         """Log-frequencies of the classes."""
-        frequencies = np.bincount(rows.target.astype(int), weights=rows.weight / rows.weight.sum())
-        logits = np.log(frequencies)
+        shares = rows.weight / rows.weight.sum()
+        frequencies = np.bincount(rows.target.astype(int), weights=shares, minlength=len(self.labels))
+        # A class may weigh nothing, or be left out of a bootstrap sample.
+        logits = np.log(np.maximum(frequencies, SMALLEST_PROBABILITY))
         return logits if self.n_outputs > 1 else logits[1:] - logits[:1]
 
     def strata(self, target: np.ndarray) -> np.ndarray:

@@ -1,0 +1,45 @@
+"""Linear models by the loss of a kind of target: the predictor once the gates are known."""
+
+import numpy as np
+from scipy.optimize import minimize
+
+from lspin.core.losses import RowLoss
+from lspin.core.networks import Layer
+
+STOP = {"maxiter": 200, "ftol": 1e-7}
+
+
+def fit_linear(
+    inputs: np.ndarray, target: np.ndarray, weight: np.ndarray, *, loss: RowLoss, start: Layer, penalty: float
+) -> Layer:
+    """Minimise the mean loss and ``penalty / 2`` times the squared weights.
+
+    Parameters
+    ----------
+    inputs
+        Shape ``(n, n_inputs)``.
+    target, weight
+        Of the rows, shape ``(n,)``.
+    loss
+        A loss of each row by itself.
+    start
+        Weights of shape ``(n_inputs, n_outputs)`` and a bias to start from.
+    penalty
+        Of the weights; the bias is free.
+
+    """
+    shares = (weight / weight.sum())[:, None]
+    n_outputs = len(start.bias)
+
+    def unpack(flat: np.ndarray) -> Layer:
+        return Layer(flat[n_outputs:].reshape(start.weights.shape), flat[:n_outputs])
+
+    def measure(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        layer = unpack(flat)
+        outputs = inputs @ layer.weights + layer.bias
+        slopes = shares * loss.slope(outputs, target)
+        total = float(loss.average(outputs, target, shares[:, 0])) + penalty / 2 * (layer.weights**2).sum()
+        return total, np.concatenate([slopes.sum(axis=0), (inputs.T @ slopes + penalty * layer.weights).ravel()])
+
+    first = np.concatenate([start.bias, start.weights.ravel()])
+    return unpack(minimize(measure, first, jac=True, method="L-BFGS-B", options=STOP).x)

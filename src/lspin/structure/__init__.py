@@ -1,0 +1,1 @@
+"""Groups of rows that follow rules of their own, found before any network is trained; plain arrays in and out."""

@@ -1,0 +1,245 @@
+"""The contest of groups and networks: standard errors by another library, choices on numbers made by hand."""
+
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+
+from lspin import LSPINClassifier, LSPINRegressor
+from lspin.fitting import ensemble, fit, path
+from lspin.fitting.contest import (
+    FAR_BEHIND,
+    bar_for_networks,
+    calls_for_networks,
+    choose_rule,
+    excess,
+    find_contender,
+    keep_best_penalty,
+    list_counts,
+    list_prices,
+    settle,
+    tree_errors,
+)
+from lspin.fitting.ensemble import FitInterruptedWarning
+from lspin.fitting.fit import Fit
+from lspin.fitting.groups import Setting, find_basis
+from lspin.fitting.path import Choice, split_rows
+from lspin.structure.divisions import WHOLE, Rule
+from posed import pose
+from small_clouds import draw_groups
+
+RNG = np.random.default_rng(0)
+N = 160
+
+
+def draw_product(n_rows=N):
+    """A response that no linear rule of any group gives."""
+    X = np.random.default_rng(0).normal(size=(n_rows, 5))
+    return X, np.abs(X[:, 0]) + X[:, 1] ** 2
+
+
+def split(problem):
+    return split_rows(problem.rows, problem.kind, 0.2, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def grouped():
+    """A problem of two groups, its splits and the best model of groups."""
+    problem = pose(*draw_groups(n_rows=N)[:2])
+    splits = split(problem)
+    return problem, splits, find_contender(problem, splits)
+
+
+# Numbers -----------------------------------------------------------------------------------------------------
+
+
+def test_excess_is_the_statistic_of_a_paired_test():
+    one, other = RNG.normal(0.2, 1, 50), RNG.normal(size=50)
+    expected = ttest_rel(one, other).statistic * np.sqrt(50 / 49)  # which divides by one less
+    assert excess(one, other, np.ones(50)) == pytest.approx(expected)
+    assert excess(one, one, np.ones(50)) == 0
+
+
+def test_excess_does_not_depend_on_the_unit_of_weights():
+    one, other, weight = RNG.normal(0.2, 1, 50), RNG.normal(size=50), RNG.exponential(size=50)
+    assert excess(one, other, weight) == pytest.approx(excess(one, other, 1e3 * weight))
+
+
+@pytest.mark.parametrize(
+    ("better_by", "expected"),
+    [
+        ({2: 0.0, 3: 0.0}, WHOLE),
+        ({2: -1.0, 3: -1.0}, WHOLE),
+        ({2: 1.0, 3: 0.0}, Rule("components", 2)),
+        ({2: 1.0, 3: 1.0}, Rule("components", 2)),  # as good with fewer groups
+        ({2: 1.0, 3: 2.0}, Rule("components", 3)),
+    ],
+)
+def test_groups_are_chosen_if_clearly_better_and_few_if_as_good(better_by, expected):
+    noise = RNG.normal(size=(3, 200))
+    errors = {WHOLE: 5 + noise[0]}
+    for gain, part in zip(better_by.items(), noise[1:], strict=True):
+        errors[Rule("components", gain[0])] = 5 + 0.5 * noise[0] + 0.1 * part - gain[1]
+    n_groups = {rule: max(rule.which, 1) for rule in errors}
+    assert choose_rule(errors, np.ones(200), n_groups) == expected
+
+
+def test_prices_fall_from_the_highest_and_are_what_a_feature_gains():
+    losses, opened = [1.0, 0.6, 0.4, 0.45, 0.44], [0.0, 1.0, 2.0, 3.0, 3.5]
+    levels = [SimpleNamespace(loss=loss, mean_open=n) for loss, n in zip(losses, opened, strict=True)]
+    prices = list_prices(levels, 1.0)
+    assert prices[:3] == pytest.approx([1.0, 0.4, 0.2])
+    assert (np.diff(prices) < 0).all()
+    assert min(prices) > 0
+
+
+def test_of_two_penalties_the_better_is_kept():
+    levels = [
+        SimpleNamespace(loss=loss, setting=Setting(WHOLE, n_terms, penalty))
+        for loss, n_terms, penalty in [(1.0, 0, 0.1), (0.5, 1, 0.1), (0.4, 1, 0.2), (0.2, 2, 0.1), (0.3, 2, 0.2)]
+    ]
+    kept = keep_best_penalty(levels)
+    assert {n_terms: level.loss for n_terms, level in kept.items()} == {0: 1.0, 1: 0.4, 2: 0.2}
+
+
+def test_every_small_number_of_terms_is_tried_and_all_of_them():
+    problem = pose(*draw_groups(n_rows=N, n_columns=30)[:2])
+    basis = find_basis(problem.rows, problem.encoding, problem.kind, WHOLE)
+    counts = list_counts([basis])
+    assert counts[:11] == list(range(11))
+    assert counts[-1] == len(basis.terms) == 30
+    assert counts == sorted(set(counts))
+
+
+def test_further_parts_are_held_out_until_there_are_rows_enough():
+    problem = pose(RNG.normal(size=(500, 2)), RNG.normal(size=500))
+    once = split_rows(problem.rows, problem.kind, 0.2, np.random.default_rng(0))
+    more = split_rows(problem.rows, problem.kind, 0.2, np.random.default_rng(0), fewest=250)
+    assert len(once) == 1
+    held_out = np.concatenate([part.valid.source for part in more])
+    assert 250 <= len(held_out) == len(set(held_out)) < 350
+    np.testing.assert_array_equal(more[0].valid.source, once[0].valid.source)
+
+
+# Decisions ---------------------------------------------------------------------------------------------------
+
+
+def test_trees_are_judged_on_rows_they_have_not_seen(grouped):
+    problem, _, _ = grouped
+    noise = RNG.permutation(problem.rows.target)
+    shuffled = pose(draw_groups(n_rows=N)[0], noise)
+    errors = np.concatenate([tree_errors(shuffled, part) for part in split(shuffled)])
+    assert errors.mean() > 1  # the variance, which trees that had seen the rows would beat
+    assert len(errors) == N
+
+
+def test_networks_are_tried_where_trees_find_what_linear_rules_miss(grouped):
+    problem, splits, contender = grouped
+    assert not calls_for_networks(problem, contender, splits)
+    other = pose(*draw_product())
+    splits = split(other)
+    assert calls_for_networks(other, find_contender(other, splits), splits)
+
+
+def test_a_network_has_no_prospect_if_it_gains_nine_tenths_of_what_groups_gain_or_less(grouped):
+    problem, splits, contender = grouped
+    target = np.concatenate([part.valid.target for part in splits])
+    constant = np.mean((target - np.average(problem.rows.target)) ** 2)
+    reached = contender.level.loss
+    assert bar_for_networks(problem, contender, splits) == pytest.approx(
+        reached + FAR_BEHIND * (constant - reached)
+    )
+    assert contender.loss_on(N) == pytest.approx(reached)
+
+
+@pytest.mark.parametrize(("slip", "start"), [(0.5, "networks"), (1.0, "groups"), (1.5, "groups")])
+def test_networks_win_only_if_they_are_better_on_the_same_rows(slip, start, grouped, monkeypatch):
+    problem, splits, contender = grouped
+    said = iter(
+        part.valid.target[:, None] + slip * (outputs - part.valid.target[:, None])
+        for part, outputs in zip(splits, contender.level.outputs, strict=True)
+    )
+    monkeypatch.setattr(
+        "lspin.fitting.contest.predict_counted", lambda members, grid: SimpleNamespace(outputs=next(said))
+    )
+    fits = [Fit(None, np.zeros((1, 3)), False) for _ in splits]
+    choice = Choice(0.1, 0.0, [], fits, False)
+    found = settle(problem, choice, contender, splits)
+    assert (found is choice) == (start == "networks")
+    assert (found.setting is not None) == (start == "groups")
+
+
+def test_a_constant_that_networks_chose_loses_to_groups(grouped):
+    problem, splits, contender = grouped
+    assert settle(problem, Choice(1.0, 0.0, [], [], False), contender, splits).setting is not None
+
+
+# What a user meets -------------------------------------------------------------------------------------------
+
+
+def refuse_training(*_, **__):
+    raise AssertionError("a network is trained")
+
+
+def test_groups_that_are_clearly_better_than_trees_need_no_network(monkeypatch):
+    monkeypatch.setattr(fit, "train_networks", refuse_training)
+    X, y, _ = draw_groups(n_rows=N)
+    model = LSPINRegressor(random_state=0).fit(X, y)
+    assert model.start_ == "groups"
+    same = LSPINRegressor(start="groups", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+
+
+def test_networks_that_are_better_are_chosen():
+    X, y = draw_product()
+    model = LSPINRegressor(max_epochs=300, learning_rate=0.01, random_state=0).fit(X, y)
+    assert model.start_ == "networks"
+    assert model.score(X, y) > 0.5
+
+
+def test_groups_alone_are_asked_for(monkeypatch):
+    monkeypatch.setattr(fit, "train_networks", refuse_training)
+    assert LSPINRegressor(start="groups").fit(*draw_product()).start_ == "groups"
+
+
+def test_networks_alone_are_asked_for(monkeypatch):
+    monkeypatch.setattr(ensemble, "find_contender", refuse_training)
+    X, y, _ = draw_groups(n_rows=N)
+    model = LSPINRegressor(start="networks", max_epochs=2, random_state=0).fit(X, y)
+    assert model.start_ == "networks"
+    assert model.members_[0].networks.groups is None
+
+
+@pytest.mark.parametrize("n_before", [0, 3])
+def test_an_interrupt_while_networks_are_tried_keeps_the_model_of_groups(n_before, monkeypatch):
+    X, y = draw_product()
+    made = []
+
+    def press(problem, job, report=None):
+        if len(made) == n_before:
+            raise KeyboardInterrupt
+        made.append(job)
+        return fit.fit_job(problem, job, report)
+
+    monkeypatch.setattr(path, "fit_job", press)
+    with pytest.warns(FitInterruptedWarning, match="kept the best so far, 1 of 1 members"):
+        model = LSPINRegressor(max_epochs=2, random_state=0).fit(X, y)
+    assert len(made) == n_before
+    assert model.start_ == "groups"
+    monkeypatch.undo()
+    same = LSPINRegressor(start="groups", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+
+
+def test_an_automatic_fit_of_classes_is_quiet_and_the_same_again():
+    X, y, _ = draw_groups(n_rows=N)
+    labels = np.where(y > np.median(y), "high", "low")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one, other = (
+            LSPINClassifier(max_epochs=2, random_state=0, n_jobs=n_jobs).fit(X, labels) for n_jobs in (None, 2)
+        )
+    assert one.start_ == other.start_
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
