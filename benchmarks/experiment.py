@@ -49,6 +49,7 @@ class Experiment:
     quick_methods: tuple[str, ...]
     quick_cases: tuple[Case, ...]
     report: Callable[[Results], None]  # writes the Markdown table and the figure
+    seeds: range = SEEDS
     budget: Budget = BUDGET
     measure: Measure = measure_method
     applies: Callable[[str, Case], bool] = suits_task
@@ -67,7 +68,7 @@ def conduct(
     if asked.quick:
         experiment = rehearse(experiment)
     methods = keep_available(asked.methods or [m for m in experiment.methods if only is None or m in only])
-    seeds = asked.seeds or (range(1) if asked.quick else SEEDS)
+    seeds = asked.seeds or (range(1) if asked.quick else experiment.seeds)
     cases = tuple(case for case in experiment.cases if not asked.datasets or case.dataset in asked.datasets)
     runs = plan(replace(experiment, methods=tuple(methods), cases=cases), seeds)
     store = folder / "runs" / experiment.name

@@ -1,7 +1,8 @@
 """What a method offers: one record at the end of its file, with a part for each kind of table that it can do.
 
 ``METHOD = Method(fit)`` is enough for the synthetic tables. The part ``wide`` adds wide real tables, the part
-``cox`` adds cohorts with survival times; a method may have any of the three.
+``cox`` adds cohorts with survival times, the part ``everyday`` adds tables without validation rows, as most users
+have them; a method may have any of the four.
 """
 
 from collections.abc import Callable
@@ -83,6 +84,31 @@ class Sweep:
     n_members: int = 1  # what is chosen with one member is fitted again with this many
 
 
+class Wanted(NamedTuple):
+    """What a model is wanted for."""
+
+    n_classes: int | None  # None: a response
+    budget: Budget
+    criterion: str = "accuracy"  # what models of classes choose their settings by, as scikit-learn calls it
+
+    @property
+    def is_regression(self) -> bool:
+        return self.n_classes is None
+
+
+@dataclass(frozen=True)
+class Everyday:
+    """How a method is used from day to day: it is shown training rows only and chooses its settings by itself.
+
+    Models have ``fit(X, y)``, ``predict(X)`` and for classes ``predict_proba(X)``. Those that select row by row
+    have ``selected(X)``; ``select`` is for models that use the same features for every row.
+    """
+
+    make: Callable[[Wanted], Any]  # -> an unfitted model
+    select: Callable[[Any], np.ndarray] | None = None  # model -> which features it uses, shape (n_features,)
+    reads_frames: bool = False  # whether it takes categorical columns and missing values as they are
+
+
 @dataclass(frozen=True)
 class Method:
     """What a method offers."""
@@ -90,6 +116,7 @@ class Method:
     fit: Callable[[Samples, Samples, int, Budget], Fitted] | None = None  # (train, valid, seed, budget)
     wide: Wide | None = None
     cox: Sweep | None = None
+    everyday: Everyday | None = None
     for_classes: bool = True  # whether ``fit`` can learn classes
     for_response: bool = True  # whether ``fit`` can learn a response
     require: Callable[[], None] | None = None  # raises ``UnavailableError`` if this machine lacks something

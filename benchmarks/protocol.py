@@ -191,6 +191,13 @@ def score_prediction(predicted: np.ndarray, y: np.ndarray, *, is_regression: boo
     return {"mse": mse, "r2": 1 - mse / float(np.var(y))}
 
 
+def accuracy_or_r2(predicted: np.ndarray, y: np.ndarray, *, is_regression: bool) -> float:
+    """One score for both kinds of target, as ``score`` of scikit-learn's models gives it."""
+    if not is_regression:
+        return float(np.mean(predicted == y))
+    return float(1 - ((predicted - y) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+
+
 def score_mask(train_mask: np.ndarray, train_y: np.ndarray, test_mask: np.ndarray, test_y: np.ndarray) -> float:
     """What the mask alone tells: percent of the test rows that logistic regression on 0/1 masks gets right."""
     reader = LogisticRegression(max_iter=1000).fit(train_mask.astype(float), train_y)

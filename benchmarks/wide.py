@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import l1_min_c
 
-from benchmarks.method import Grid, Search, Settings, Task, Trial, Wide, demand, load_method
+from benchmarks.method import Everyday, Grid, Search, Settings, Task, Trial, Wide, demand, load_method
 from benchmarks.protocol import Budget, CpuTimer, Samples, fit_quietly, score_mask
 from benchmarks.runs import Case, Record, Run, describe, size_of
 from lspin import metrics
@@ -258,12 +258,12 @@ def measure_wide(run: Run) -> Record:
     return {"row": {**describe(run), **size_of(task.train.X), **row}, "arrays": {}}
 
 
-def select(wide: Wide, model: Any, X: Any) -> np.ndarray | None:
+def select(offered: Wide | Everyday, model: Any, X: Any) -> np.ndarray | None:
     """Which features each row uses; a gate over an absent word or gene lets nothing through and does not count."""
     if selects_by_row(model):
         selected = read_gates(model, X) > 0 if hasattr(model, "gates") else model.selected(X)
         return np.asarray(selected & (as_dense(X) != 0 if sparse.issparse(X) else True))
-    return None if wide.select is None else np.broadcast_to(wide.select(model), X.shape)
+    return None if offered.select is None else np.broadcast_to(offered.select(model), X.shape)
 
 
 def selects_by_row(model: Any) -> bool:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 from optuna.distributions import FloatDistribution
-from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.linear_model import Lasso, LassoCV, LogisticRegression, LogisticRegressionCV
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from benchmarks.method import Grid, Method, Task, Wide
+from benchmarks.method import Everyday, Grid, Method, Task, Wanted, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, select_everywhere, tune
 from benchmarks.wide import final_step, scale_columns, spread_grid
 
@@ -46,4 +48,33 @@ def select_wide(model: Any) -> np.ndarray:
     return np.any([one.coef_[0] != 0 for one in final_step(model).estimators_], axis=0)
 
 
-METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide), select_wide))
+def make_cross_validated(wanted: Wanted) -> Pipeline:
+    """On standardised columns, the penalty chosen by three-fold cross-validation."""
+    if wanted.n_classes is None:
+        return make_pipeline(StandardScaler(), LassoCV(cv=3))
+    # The quicker solver does two classes only; the other one takes more passes.
+    solver: dict[str, Any] = (
+        {"solver": "liblinear"} if wanted.n_classes == 2 else {"solver": "saga", "max_iter": 1000}
+    )
+    model = LogisticRegressionCV(
+        l1_ratios=(1.0,),
+        Cs=8,
+        cv=3,
+        scoring=wanted.criterion,
+        random_state=0,
+        use_legacy_attributes=False,
+        **solver,
+    )
+    return make_pipeline(StandardScaler(), model)
+
+
+def select_linear(model: Pipeline) -> np.ndarray:
+    """Features with a coefficient, of a response or of some class."""
+    return (np.atleast_2d(final_step(model).coef_) != 0).any(axis=0)
+
+
+METHOD = Method(
+    fit,
+    wide=Wide(Grid(WIDE_GRID, make_wide), select_wide),
+    everyday=Everyday(make_cross_validated, select_linear),
+)

@@ -1,7 +1,9 @@
 """LLSPIN: our linear predictor behind gates."""
 
-from benchmarks.method import Method, Search, Task, Wide
-from benchmarks.methods.lspin import fit_path, fit_prices
+from functools import partial
+
+from benchmarks.method import Everyday, Method, Search, Task, Wide
+from benchmarks.methods.lspin import fit_path, fit_prices, make_default
 from benchmarks.protocol import Budget, Fitted, Samples
 from benchmarks.wide import CAP
 
@@ -14,4 +16,8 @@ def fit_wide(task: Task) -> Search:
     return fit_prices(task, hidden_layer_sizes=())
 
 
-METHOD = Method(fit, wide=Wide(fit_wide, most_features=CAP))
+METHOD = Method(
+    fit,
+    wide=Wide(fit_wide, most_features=CAP),
+    everyday=Everyday(partial(make_default, hidden_layer_sizes=()), reads_frames=True),
+)

@@ -11,7 +11,7 @@ import numpy as np
 from optuna.distributions import IntDistribution
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from benchmarks.method import Grid, Method, Task, Wide
+from benchmarks.method import Everyday, Grid, Method, Task, Wanted, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, select_important, tune
 
 SPACE = {
@@ -42,4 +42,10 @@ def select_wide(model: RandomForestClassifier) -> np.ndarray:
     return model.feature_importances_ > 0
 
 
-METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide), select_wide))
+def make_untuned(wanted: Wanted) -> RandomForestClassifier | RandomForestRegressor:
+    kind = RandomForestRegressor if wanted.is_regression else RandomForestClassifier
+    n_trees = TREES if wanted.budget.epochs is None else 10
+    return kind(n_trees, max_features=0.33, random_state=0)
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide), select_wide), everyday=Everyday(make_untuned))

@@ -1,11 +1,13 @@
-"""Logistic regression with an L2 penalty: one linear model of all features."""
+"""Ridge, and logistic regression with an L2 penalty for classes: one linear model of all features."""
 
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from benchmarks.method import Grid, Method, Task, Wide
+from benchmarks.method import Everyday, Grid, Method, Task, Wanted, Wide
 from benchmarks.wide import final_step, scale_columns, spread_grid
 
 # Scaled columns count for more, so they want a stronger penalty.
@@ -23,4 +25,14 @@ def select_wide(model: Any) -> np.ndarray:
     return (final_step(model).coef_ != 0).any(axis=0)
 
 
-METHOD = Method(wide=Wide(Grid(WIDE_GRID, make_wide), select_wide))
+def make_cross_validated(wanted: Wanted) -> Pipeline:
+    """On standardised columns, the penalty chosen by cross-validation: of a response by leaving one row out."""
+    if wanted.is_regression:
+        return make_pipeline(StandardScaler(), RidgeCV(np.logspace(-2, 5, 15)))
+    model = LogisticRegressionCV(
+        l1_ratios=(0.0,), Cs=8, cv=3, max_iter=500, scoring=wanted.criterion, use_legacy_attributes=False
+    )
+    return make_pipeline(StandardScaler(), model)
+
+
+METHOD = Method(wide=Wide(Grid(WIDE_GRID, make_wide), select_wide), everyday=Everyday(make_cross_validated))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from optuna.distributions import FloatDistribution, IntDistribution
 
-from benchmarks.method import Grid, Method, Task, Wide
+from benchmarks.method import Everyday, Grid, Method, Task, Wanted, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, select_important, tune
 
 # Number and depth of the trees as in the paper; the learning rate is ours to add.
@@ -48,4 +48,12 @@ def select_wide(model: Any) -> np.ndarray:
     return model.feature_importances_ > 0
 
 
-METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide), select_wide))
+def make_untuned(wanted: Wanted) -> Any:
+    from xgboost import XGBClassifier, XGBRegressor
+
+    kind = XGBRegressor if wanted.is_regression else XGBClassifier
+    n_trees = 300 if wanted.budget.epochs is None else 10
+    return kind(n_estimators=n_trees, max_depth=4, learning_rate=0.1, n_jobs=1, random_state=0)
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide), select_wide), everyday=Everyday(make_untuned))

@@ -1,0 +1,51 @@
+"""Methods as most people use them: training rows alone in, a model out.
+
+A method for these tables has the part ``everyday`` in its record; ``method.py`` says what that is.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import log_loss, roc_auc_score
+
+from benchmarks.method import Everyday, Wanted, demand, load_method
+from benchmarks.protocol import CpuTimer, accuracy_or_r2
+from benchmarks.runs import Case
+from lspin.metrics import expected_calibration_error
+
+
+def load_everyday(name: str) -> Everyday:
+    """How a method does tables without validation rows."""
+    return demand(load_method(name).everyday, name, "tables without validation rows")
+
+
+def suits_all(method: str, case: Case) -> bool:
+    """These methods can do classes and responses."""
+    return True
+
+
+def fit_everyday(offered: Everyday, X: Any, y: np.ndarray, wanted: Wanted) -> tuple[Any, float]:
+    """A fitted model, and the seconds of processor time that it took, its choice of settings included."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a model that warns is judged like any other
+        with CpuTimer() as timer:
+            model = offered.make(wanted).fit(X, y)
+    return model, timer.seconds
+
+
+def score_model(model: Any, X: Any, y: np.ndarray, wanted: Wanted) -> dict[str, float]:
+    """Accuracy or R²; of classes 0, 1, ... also log loss and calibration error, of two the area under the curve.
+
+    A probability of 0 counts as 2e-16, as in scikit-learn.
+    """
+    scores = {"score": accuracy_or_r2(model.predict(X), y, is_regression=wanted.is_regression)}
+    if wanted.n_classes is None:
+        return scores
+    probabilities = np.asarray(model.predict_proba(X), np.float64)
+    probabilities /= probabilities.sum(axis=1, keepdims=True)  # those in single precision sum up to 1 but roughly
+    scores["log_loss"] = log_loss(y, probabilities, labels=np.arange(wanted.n_classes))
+    scores["ece"] = expected_calibration_error(probabilities, y)
+    if wanted.n_classes == 2:
+        scores["auc"] = roc_auc_score(y, probabilities[:, 1])
+    return scores
