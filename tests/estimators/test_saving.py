@@ -386,6 +386,7 @@ def description(content):
         (["members", 0, "arrays"], "members/7", "members/7"),
         (["members", 0, "n_groups"], 7, "members/0/groups/weights"),
         (["attributes", "start_"], 3, "start_"),
+        (["attributes", "start_"], "trees", "start_ is 'trees'"),
     ],
 )
 def test_a_file_with_a_wrong_description_is_refused(place, value, reason, content, tmp_path):

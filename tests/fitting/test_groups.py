@@ -8,6 +8,7 @@ from scipy.special import softmax
 from sklearn.linear_model import LinearRegression
 
 from lspin import LSPINClassifier, LSPINCox, LSPINRegressor
+from lspin.estimators.posing import plan_fits
 from lspin.fitting.fit import Job, fit_job
 from lspin.fitting.groups import (
     FEW_TELLING,
@@ -321,7 +322,7 @@ def test_settings_of_networks_are_refused_for_groups_and_leave_networks_alone_ot
         LSPINRegressor(**{**GROUPS, **settings}).fit(X, y)
     if "start" not in settings:
         estimator = LSPINRegressor(**settings)
-        assert estimator._list_starts(pose(X, y, estimator)) == ("networks",)
+        assert plan_fits(estimator, pose(X, y, estimator)).starts == ("networks",)
 
 
 @pytest.mark.parametrize(
@@ -338,7 +339,7 @@ def test_tables_that_groups_cannot_do_are_refused_and_left_to_networks_otherwise
     with pytest.raises(ValueError, match="needs a dense table with at least as many rows as columns"):
         estimator.fit(X, y)
     other = type(estimator)()
-    assert other._list_starts(pose(X, y, other)) == ("networks",)
+    assert plan_fits(other, pose(X, y, other)).starts == ("networks",)
 
 
 def test_a_table_of_which_no_row_can_be_held_out_is_refused():

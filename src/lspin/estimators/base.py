@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable
 from importlib.metadata import version
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -21,28 +20,18 @@ from sklearn.utils.validation import (
 
 from lspin.core.model import list_weights
 from lspin.estimators import settings
+from lspin.estimators.posing import check_together, plan_fits, pose
 from lspin.estimators.saving import SavedModel, restored, storable, write_model
 from lspin.explanation.record import Explanation, explain
-from lspin.fitting.contest import suits_groups
-from lspin.fitting.ensemble import GROUPS, NETWORKS, FitInterruptedWarning, Plan, Solution, solve
+from lspin.fitting.ensemble import GROUPS, NETWORKS, FitInterruptedWarning, Solution, solve
 from lspin.fitting.fit import HISTORY
 from lspin.fitting.path import Candidate
 from lspin.fitting.prediction import Member, check_gates, predict_counted, predict_member, predict_members
-from lspin.fitting.problem import (
-    MANY_COLUMNS,
-    Problem,
-    check_anchor,
-    has_many_columns,
-    is_wide,
-    read_affinity,
-    suitable_anchor,
-)
-from lspin.fitting.recipe import NONLINEAR, WIDE, Recipe, recipe_for
-from lspin.tables.encoding import Encoding, learn_encoding
+from lspin.tables.encoding import Encoding
 from lspin.tables.grid import Grid, Rows, store_sparsely
 from lspin.tables.labels import read_weights
 from lspin.tables.reading import Levels, columns_of_inputs, read_table
-from lspin.targets.base import Given, TableEstimator
+from lspin.targets.base import TableEstimator
 from lspin.targets.kind import Kind
 from lspin.targets.settings import declare, first
 
@@ -109,20 +98,11 @@ class LSPINBase(TransformerMixin, TableEstimator):
         """
         self.__dict__.pop("members_", None)
         self._validate_params()
-        self._check_together()
+        check_together(self)
         given = self._take(X, y, sample_weight)
-        problem, valid = self._pose(given, eval_set)
-        plan = Plan(
-            starts=self._list_starts(problem),
-            sparsity=None if self.sparsity == "auto" else float(self.sparsity),
-            n_features=self.n_features,
-            validation_fraction=self.validation_fraction,
-            n_restarts=self._count_restarts(problem),
-            n_members=self.n_members,
-            bootstrap=self.bootstrap,
-            n_jobs=self.n_jobs,
-            shows_progress=bool(self.verbose),
-        )
+        problem = pose(self, given)
+        valid = None if eval_set is None else self._read_eval_set(eval_set, problem.encoding, problem.kind)
+        plan = plan_fits(self, problem)
         self._keep(solve(problem, valid, plan, check_random_state(self.random_state)))
         self._learn_from(given.kind, given.rows, predict_counted(self.members_, given.rows.grid).outputs)
         return self
@@ -158,122 +138,6 @@ class LSPINBase(TransformerMixin, TableEstimator):
                     stacklevel=4,
                 )
 
-    def _check_together(self) -> None:
-        for name in ("hidden_layer_sizes", "gate_hidden_layer_sizes"):
-            sizes = getattr(self, name) or ()
-            if sizes != "auto" and not all(isinstance(size, Integral) and int(size) >= 1 for size in sizes):
-                raise ValueError(f"{name} must hold whole numbers of at least 1, got {sizes!r}")
-        if self.n_features is not None and self.sparsity != "auto":
-            raise ValueError(
-                f"n_features={self.n_features} asks for a price to be found, and sparsity={self.sparsity} "
-                "gives one: leave sparsity at 'auto' or n_features at None"
-            )
-        if self.bootstrap and self.n_members == 1:
-            raise ValueError("bootstrap=True draws other rows for each member: it needs n_members > 1")
-
-    def _pose(self, given: Given, eval_set: tuple | None) -> tuple[Problem, Rows | None]:
-        """The problem that a table poses, and the rows of the evaluation set."""
-        kind, rows = given.kind, given.kind.adjust(given.rows)
-        encoding = learn_encoding(rows, given.levels, self.n_features_in_)
-        if self.n_features is not None and self.n_features > encoding.n_features:
-            raise ValueError(
-                f"n_features={self.n_features}, but only {encoding.n_features} of the {self.n_features_in_} "
-                "columns vary"
-            )
-        wide = is_wide(rows, encoding)
-        rising = self._has_rising_price(encoding, is_wide=wide)
-        layers = self._prediction_layers(is_linear=wide or rising)
-        anchor = self._find_anchor(layers, rows, encoding, kind, is_wide=wide)
-        affinity, matrix = None, None
-        if self.stability > 0 or self.diversity > 0:
-            affinity, matrix = read_affinity(self.affinity, given)
-        problem = Problem(
-            rows=rows,
-            encoding=encoding,
-            kind=kind,
-            is_wide=wide,
-            prediction_layers=layers,
-            affinity=affinity,
-            affinity_matrix=matrix,
-            stability=float(self.stability),
-            diversity=float(self.diversity),
-            recipe=self._recipe(layers, anchor, rows, kind, is_wide=wide, is_rising=rising),
-            anchor=anchor,
-            weight_decay=None if self.weight_decay == "auto" else float(self.weight_decay),
-            max_epochs=None if self.max_epochs is None else int(self.max_epochs),
-            batch_size=int(self.batch_size),
-            patience=np.inf if self.patience is None else float(self.patience),
-        )
-        return problem, None if eval_set is None else self._read_eval_set(eval_set, encoding, kind)
-
-    def _list_starts(self, problem: Problem) -> tuple[str, ...]:
-        """As asked for; else both, unless a parameter is about networks only."""
-        if self.start == NETWORKS:
-            return (NETWORKS,)
-        asks_for_networks = {
-            "hidden_layer_sizes": self.hidden_layer_sizes != "auto",
-            "gate_hidden_layer_sizes": self.gate_hidden_layer_sizes is not None,
-            "anchor": not isinstance(self.anchor, str) or self.anchor != "auto",
-            "stability": self.stability > 0,
-            "diversity": self.diversity > 0,
-            "sparsity": self.sparsity != "auto",
-            "n_features": self.n_features is not None,
-            "n_members": self.n_members > 1 and not self.bootstrap,
-        }
-        reason = next((name for name, asks in asks_for_networks.items() if asks), None)
-        if self.start == GROUPS:
-            self._refuse_groups(problem, reason)
-            return (GROUPS,)
-        return (GROUPS, NETWORKS) if reason is None and suits_groups(problem) else (NETWORKS,)
-
-    def _refuse_groups(self, problem: Problem, reason: str | None) -> None:
-        """Raise an error if models of groups are asked for where they cannot be had."""
-        if reason == "n_members":
-            raise ValueError(
-                f"start='groups' has no randomness, so its n_members={self.n_members} would all be the same: add "
-                "bootstrap=True"
-            )
-        if reason is not None:
-            raise ValueError(
-                f"start='groups' trains no networks, but {reason}={getattr(self, reason)!r} is for these: leave "
-                "it out, or set start='networks'"
-            )
-        if not suits_groups(problem):
-            raise ValueError(
-                f"start='groups' needs a dense table with at least as many rows as columns, {MANY_COLUMNS} "
-                f"columns at most, and no survival times; this one has {problem.n_rows} distinct rows and "
-                f"{len(problem.encoding.owners)} columns of numbers (a category has one for each level)"
-            )
-
-    def _count_restarts(self, problem: Problem) -> int:
-        """As asked for; else more for a small table, where a start costs little and matters much."""
-        if self.n_restarts != "auto":
-            return int(self.n_restarts)
-        most = 8 if problem.prediction_layers else 64
-        if problem.is_wide:
-            most = 2  # what the gates look at leaves little to chance
-        return max(2, min(most, 1000 // problem.n_rows))
-
-    def _has_rising_price(self, encoding: Encoding, *, is_wide: bool) -> bool:
-        return self.hidden_layer_sizes == "auto" and not is_wide and has_many_columns(encoding)
-
-    def _prediction_layers(self, *, is_linear: bool) -> tuple[int, ...]:
-        if isinstance(self.hidden_layer_sizes, str):
-            return () if is_linear else (100, 100)
-        return tuple(int(size) for size in self.hidden_layer_sizes)
-
-    def _find_anchor(
-        self, layers: tuple[int, ...], rows: Rows, encoding: Encoding, kind: Kind, *, is_wide: bool
-    ) -> str | np.ndarray | None:
-        """The anchor as asked for, or the one that suits the table."""
-        if isinstance(self.anchor, str) and self.anchor == "auto":
-            return suitable_anchor(rows, kind) if is_wide and not layers else None
-        if self.anchor is None:
-            return None
-        if layers:
-            raise ValueError(f"an anchor is for a linear predictor: set hidden_layer_sizes=() instead of {layers}")
-        return check_anchor(self.anchor, rows, encoding, kind)
-
     def _store(self, table: Grid, levels: Levels) -> Grid:
         if not self.zero_is_absent:
             return table
@@ -291,32 +155,6 @@ class LSPINBase(TransformerMixin, TableEstimator):
         if encoding.zero_is_absent:
             table = store_sparsely(table)
         return kind.adjust(Rows(table, kind.read_known(entries), weights, np.arange(len(weights))))
-
-    def _recipe(
-        self,
-        layers: tuple[int, ...],
-        anchor: str | np.ndarray | None,
-        rows: Rows,
-        kind: Kind,
-        *,
-        is_wide: bool,
-        is_rising: bool,
-    ) -> Recipe:
-        """The recipe for the predictor, with what the user set instead of its own."""
-        sizes = self.gate_hidden_layer_sizes
-        gating_layers = None if sizes is None else tuple(int(size) for size in sizes)
-        chosen: dict[str, Any] = {
-            "gating_layers": gating_layers,
-            "noise_scale": self.noise_scale,
-            "learning_rate": self.learning_rate,
-            "exchange": self.gate_exchange,
-        }
-        recipe = recipe_for(layers, gating_layers, anchor, rows, kind, is_wide=is_wide, is_rising=is_rising)
-        if (anchor is None) == (recipe.anchoring > 0):
-            # What is drawn to an anchor does not decay to 0, and the other way round.
-            other = WIDE if anchor is not None else NONLINEAR
-            recipe = recipe._replace(anchoring=other.anchoring, decays=other.decays)
-        return recipe._replace(**{name: value for name, value in chosen.items() if value is not None})
 
     # Using a fitted model.
 
@@ -452,6 +290,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
                 continue
             if not isinstance(value, expected) or (isinstance(value, np.ndarray) and value.ndim != 1):
                 raise ValueError(f"its {name} is {value!r}")
+            if name == "start_" and value not in (GROUPS, NETWORKS):
+                raise ValueError(f"its start_ is {value!r}")
             setattr(estimator, name, value)
         estimator.kind_ = kind.restore(saved.attributes)
         estimator._refuse_mismatch(saved.members)

@@ -1,0 +1,190 @@
+"""From an estimator's parameters and a table to the problem that is solved, and the plan for it."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from lspin.fitting.contest import suits_groups
+from lspin.fitting.ensemble import GROUPS, NETWORKS, Plan
+from lspin.fitting.problem import (
+    Problem,
+    check_anchor,
+    has_many_columns,
+    is_wide,
+    read_affinity,
+    suitable_anchor,
+)
+from lspin.fitting.recipe import MANY_COLUMNS, NONLINEAR, WIDE, Recipe, recipe_for
+from lspin.tables.encoding import Encoding, learn_encoding
+from lspin.tables.grid import Rows
+from lspin.targets.base import Given
+from lspin.targets.kind import Kind
+
+NONLINEAR_LAYERS = (100, 100)  # of the default predictor
+
+
+def check_together(asked: Any) -> None:
+    """Raise an error if parameters contradict one another."""
+    for name in ("hidden_layer_sizes", "gate_hidden_layer_sizes"):
+        sizes = getattr(asked, name) or ()
+        if sizes != "auto" and not all(isinstance(size, Integral) and int(size) >= 1 for size in sizes):
+            raise ValueError(f"{name} must hold whole numbers of at least 1, got {sizes!r}")
+    if asked.n_features is not None and asked.sparsity != "auto":
+        raise ValueError(
+            f"n_features={asked.n_features} asks for a price to be found, and sparsity={asked.sparsity} "
+            "gives one: leave sparsity at 'auto' or n_features at None"
+        )
+    if asked.bootstrap and asked.n_members == 1:
+        raise ValueError("bootstrap=True draws other rows for each member: it needs n_members > 1")
+
+
+def pose(asked: Any, given: Given) -> Problem:
+    """The problem that a table poses."""
+    kind, rows = given.kind, given.kind.adjust(given.rows)
+    encoding = learn_encoding(rows, given.levels, asked.n_features_in_)
+    if asked.n_features is not None and asked.n_features > encoding.n_features:
+        raise ValueError(
+            f"n_features={asked.n_features}, but only {encoding.n_features} of the {asked.n_features_in_} "
+            "columns vary"
+        )
+    wide = is_wide(rows, encoding)
+    rising = _has_rising_price(asked, encoding, is_wide=wide)
+    layers = _prediction_layers(asked, is_linear=wide or rising)
+    anchor = _find_anchor(asked, layers, rows, encoding, kind, is_wide=wide)
+    affinity, matrix = None, None
+    if asked.stability > 0 or asked.diversity > 0:
+        affinity, matrix = read_affinity(asked.affinity, given)
+    return Problem(
+        rows=rows,
+        encoding=encoding,
+        kind=kind,
+        is_wide=wide,
+        prediction_layers=layers,
+        affinity=affinity,
+        affinity_matrix=matrix,
+        stability=float(asked.stability),
+        diversity=float(asked.diversity),
+        recipe=_choose_recipe(asked, layers, anchor, rows, kind, is_wide=wide, is_rising=rising),
+        anchor=anchor,
+        weight_decay=None if asked.weight_decay == "auto" else float(asked.weight_decay),
+        max_epochs=None if asked.max_epochs is None else int(asked.max_epochs),
+        batch_size=int(asked.batch_size),
+        patience=np.inf if asked.patience is None else float(asked.patience),
+    )
+
+
+def plan_fits(asked: Any, problem: Problem) -> Plan:
+    """What an estimator's parameters ask for beyond the problem itself."""
+    return Plan(
+        starts=_list_starts(asked, problem),
+        sparsity=None if asked.sparsity == "auto" else float(asked.sparsity),
+        n_features=asked.n_features,
+        validation_fraction=asked.validation_fraction,
+        n_restarts=_count_restarts(asked, problem),
+        n_members=asked.n_members,
+        bootstrap=asked.bootstrap,
+        n_jobs=asked.n_jobs,
+        shows_progress=bool(asked.verbose),
+    )
+
+
+def _list_starts(asked: Any, problem: Problem) -> tuple[str, ...]:
+    """As asked for; else both, unless a parameter is about networks only."""
+    if asked.start == NETWORKS:
+        return (NETWORKS,)
+    asks_for_networks = {
+        "hidden_layer_sizes": asked.hidden_layer_sizes != "auto",
+        "gate_hidden_layer_sizes": asked.gate_hidden_layer_sizes is not None,
+        "anchor": not isinstance(asked.anchor, str) or asked.anchor != "auto",
+        "stability": asked.stability > 0,
+        "diversity": asked.diversity > 0,
+        "sparsity": asked.sparsity != "auto",
+        "n_features": asked.n_features is not None,
+        "n_members": asked.n_members > 1 and not asked.bootstrap,
+    }
+    reason = next((name for name, asks in asks_for_networks.items() if asks), None)
+    if asked.start == GROUPS:
+        _refuse_groups(asked, problem, reason)
+        return (GROUPS,)
+    return (GROUPS, NETWORKS) if reason is None and suits_groups(problem) else (NETWORKS,)
+
+
+def _refuse_groups(asked: Any, problem: Problem, reason: str | None) -> None:
+    """Raise an error if models of groups are asked for where they cannot be had."""
+    if reason == "n_members":
+        raise ValueError(
+            f"start='groups' has no randomness, so its n_members={asked.n_members} would all be the same: add "
+            "bootstrap=True"
+        )
+    if reason is not None:
+        raise ValueError(
+            f"start='groups' trains no networks, but {reason}={getattr(asked, reason)!r} is for these: leave "
+            "it out, or set start='networks'"
+        )
+    if not suits_groups(problem):
+        raise ValueError(
+            f"start='groups' needs a dense table with at least as many rows as columns, {MANY_COLUMNS} "
+            f"columns at most, and no survival times; this one has {problem.n_rows} distinct rows and "
+            f"{len(problem.encoding.owners)} columns of numbers (a category has one for each level)"
+        )
+
+
+def _count_restarts(asked: Any, problem: Problem) -> int:
+    """As asked for; else more for a small table, where a start costs little and matters much."""
+    if asked.n_restarts != "auto":
+        return int(asked.n_restarts)
+    most = 8 if problem.prediction_layers else 64
+    if problem.is_wide:
+        most = 2  # what the gates look at leaves little to chance
+    return max(2, min(most, 1000 // problem.n_rows))
+
+
+def _has_rising_price(asked: Any, encoding: Encoding, *, is_wide: bool) -> bool:
+    return asked.hidden_layer_sizes == "auto" and not is_wide and has_many_columns(encoding)
+
+
+def _prediction_layers(asked: Any, *, is_linear: bool) -> tuple[int, ...]:
+    if isinstance(asked.hidden_layer_sizes, str):
+        return () if is_linear else NONLINEAR_LAYERS
+    return tuple(int(size) for size in asked.hidden_layer_sizes)
+
+
+def _find_anchor(
+    asked: Any, layers: tuple[int, ...], rows: Rows, encoding: Encoding, kind: Kind, *, is_wide: bool
+) -> str | np.ndarray | None:
+    """The anchor as asked for, or the one that suits the table."""
+    if isinstance(asked.anchor, str) and asked.anchor == "auto":
+        return suitable_anchor(rows, kind) if is_wide and not layers else None
+    if asked.anchor is None:
+        return None
+    if layers:
+        raise ValueError(f"an anchor is for a linear predictor: set hidden_layer_sizes=() instead of {layers}")
+    return check_anchor(asked.anchor, rows, encoding, kind)
+
+
+def _choose_recipe(
+    asked: Any,
+    layers: tuple[int, ...],
+    anchor: str | np.ndarray | None,
+    rows: Rows,
+    kind: Kind,
+    *,
+    is_wide: bool,
+    is_rising: bool,
+) -> Recipe:
+    """The recipe for the predictor, with what the user set instead of its own."""
+    sizes = asked.gate_hidden_layer_sizes
+    gating_layers = None if sizes is None else tuple(int(size) for size in sizes)
+    chosen: dict[str, Any] = {
+        "gating_layers": gating_layers,
+        "noise_scale": asked.noise_scale,
+        "learning_rate": asked.learning_rate,
+        "exchange": asked.gate_exchange,
+    }
+    recipe = recipe_for(layers, gating_layers, anchor, rows, kind, is_wide=is_wide, is_rising=is_rising)
+    if (anchor is None) == (recipe.anchoring > 0):
+        # What is drawn to an anchor does not decay to 0, and the other way round.
+        other = WIDE if anchor is not None else NONLINEAR
+        recipe = recipe._replace(anchoring=other.anchoring, decays=other.decays)
+    return recipe._replace(**{name: value for name, value in chosen.items() if value is not None})
