@@ -44,6 +44,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
     gate_hidden_layer_sizes: tuple[int, ...] | None = settings.GATE_HIDDEN_LAYER_SIZES(None)
     sparsity: float | str = settings.SPARSITY("auto")
     n_features: int | None = settings.N_FEATURES(None)
+    rule: str = settings.RULE("accurate")
     start: str = settings.START("auto")
     stability: float = settings.STABILITY(0.0)
     diversity: float = settings.DIVERSITY(0.0)

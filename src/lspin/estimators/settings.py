@@ -28,6 +28,12 @@ N_FEATURES = Setting(
     "Features per sample, instead of a sparsity: the price is searched at which the median training row opens "
     "this many gates, plus or minus one.",
 )
+RULE = Setting(
+    [StrOptions({"accurate", "sparse"})],
+    "How the sparsity is chosen on held-out rows. `'accurate'`: as few features as cost next to nothing against "
+    "the best model of the path. `'sparse'`: the fewest features of all models whose loss is within one standard "
+    "error of the lowest. It has no effect on survival models.",
+)
 START = Setting(
     [StrOptions({"auto", "groups", "networks"})],
     "What a model starts from. `'networks'`: random networks, which are trained. `'groups'`: groups of rows, told "

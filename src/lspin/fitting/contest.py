@@ -2,7 +2,6 @@
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -10,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from lspin.core.losses import RowLoss
 from lspin.fitting.groups import Basis, Setting, build_member, find_basis, predict_mixture, spread_out
+from lspin.fitting.judging import excess, row_losses
 from lspin.fitting.path import Candidate, Choice, Split, held_out_loss, weighted_median
 from lspin.fitting.prediction import predict_counted
 from lspin.fitting.problem import Problem, has_many_columns
@@ -22,7 +22,6 @@ FEWEST_JUDGED = 400  # rows that decide between models of groups, as long as the
 MOST_ROWS = 20_000  # that a model of groups is judged by; the chosen one learns from all
 CLEARLY = 2.0  # standard errors by which groups must be better than none
 AS_GOOD = 1.0  # standard errors within which fewer groups are preferred
-NEARLY = 0.6  # standard errors within which fewer features are preferred
 WORTH_IT = 2.5  # standard errors by which the best of all levels must be better than a constant,
 WHOLE_WORTH = 1.0  # or a ridge of all columns, which was not picked by its success
 TIE = 1.0  # standard errors within which a model of groups is preferred to a network
@@ -56,7 +55,7 @@ class Level:
     @cached_property
     def losses(self) -> np.ndarray:
         """Of every held-out row, split by split."""
-        return row_losses(self._problem, self.outputs, self._valid)
+        return row_losses(self._problem.kind, self.outputs, self._valid)
 
     @cached_property
     def loss(self) -> float:
@@ -87,7 +86,9 @@ class Contender:
         lowest, constant = (
             min(levels, key=key) for key in (lambda level: level.loss, lambda level: level.n_terms)
         )
-        close = [level for level in levels if excess(level.losses, lowest.losses, level.weight) <= NEARLY]
+        close = [
+            level for level in levels if excess(level.losses, lowest.losses, level.weight) <= problem.tolerance
+        ]
         self.level = min(close, key=lambda level: (level.mean_open, level.loss))
         if not tells_something(levels, self.level, constant):
             self.level = constant
@@ -214,21 +215,6 @@ def list_prices(levels: list[Level], highest: float) -> list[float]:
     return prices
 
 
-def row_losses(problem: Problem, outputs: list[np.ndarray], valid: list[Any]) -> np.ndarray:
-    """Loss of every held-out row, split by split."""
-    loss = problem.kind.loss
-    assert isinstance(loss, RowLoss)
-    return np.concatenate([loss.by_row(part, rows.target) for part, rows in zip(outputs, valid, strict=True)])
-
-
-def excess(losses: np.ndarray, others: np.ndarray, weight: np.ndarray) -> float:
-    """By how many standard errors losses are above others of the same rows."""
-    gap = losses - others
-    mean = float(np.average(gap, weights=weight))
-    error = float(np.sqrt(np.average((gap - mean) ** 2, weights=weight) / len(gap)))
-    return mean / max(error, 1e-12)
-
-
 def calls_for_networks(problem: Problem, contender: Contender, splits: list[Split]) -> bool:
     """Whether something in a table may escape groups of linear rules: boosted trees are not clearly worse.
 
@@ -269,6 +255,6 @@ def settle(problem: Problem, choice: Choice, contender: Contender, splits: list[
     outputs = [
         predict_counted([fit.member], rows.grid).outputs for fit, rows in zip(choice.fits, valid, strict=True)
     ]
-    theirs = row_losses(problem, outputs, valid)
+    theirs = row_losses(problem.kind, outputs, valid)
     own, weight = contender.level.losses[: len(theirs)], contender.level.weight[: len(theirs)]
     return contender.choice(interrupted=choice.interrupted) if excess(own, theirs, weight) <= TIE else choice

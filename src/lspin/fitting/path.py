@@ -6,8 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from lspin.core.losses import RowLoss
 from lspin.fitting.fit import Fit, Job, fit_job, prepare_job
 from lspin.fitting.groups import Setting
+from lspin.fitting.judging import excess, row_losses
 from lspin.fitting.prediction import predict_counted
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
@@ -19,6 +21,7 @@ SMALL_TABLE = 200  # rows: up to here every row is held out once
 N_FOLDS = 5
 N_JUDGED = 2  # best starts whose mean decides about a price: one lucky start is no reason to choose it
 TOO_MANY = 1e3  # cost of a feature beyond those a recipe allows the median row
+ONE_ERROR = 1.0  # standard error of the loss: from this tolerance on it decides, not the cost of features
 FALLBACK_PRICE = 0.01  # where a table has too few rows to hold any out
 WAVE = 3  # prices tried at once while searching for a number of features
 N_WAVES = 4
@@ -132,7 +135,10 @@ def choose_price(
     tried = sorted([closed, *tried], key=lambda t: -t.candidate.sparsity)
     target = np.concatenate([split.valid.target for split in splits])
     beaten = interrupted or any(beats_constant(t, closed, target, problem.kind) for t in tried)
-    best = min([t for t in tried if t.fits or not beaten], key=lambda t: t.cost, default=closed)
+    allowed = [t for t in tried if t.fits or not beaten]
+    best = min(allowed, key=lambda t: t.cost, default=closed)
+    if problem.tolerance >= ONE_ERROR and isinstance(problem.kind.loss, RowLoss):
+        best = find_sparsest(problem, splits, [t for t in allowed if t.fits]) or best
     return Choice(
         best.candidate.sparsity,
         best.candidate.weight_decay,
@@ -140,6 +146,21 @@ def choose_price(
         best.fits,
         interrupted,
     )
+
+
+def find_sparsest(problem: Problem, splits: list[Split], tried: list[Tried]) -> Tried | None:
+    """The model with the fewest features of those whose held-out loss is within the tolerance of the lowest."""
+    if not tried:
+        return None
+    valid = [split.valid for split in splits]
+    weight = np.concatenate([rows.weight for rows in valid])
+    losses = [
+        row_losses(problem.kind, [predict_counted([f.member], r.grid).outputs for f, r in pairs], valid)
+        for pairs in (list(zip(t.fits, valid, strict=True)) for t in tried)
+    ]
+    lowest = min(losses, key=lambda one: np.average(one, weights=weight))
+    close = [t for t, one in zip(tried, losses, strict=True) if excess(one, lowest, weight) <= problem.tolerance]
+    return min(close, key=lambda t: t.candidate.mean_features)
 
 
 def beats_constant(tried: Tried, closed: Tried, target: np.ndarray, kind: Kind) -> bool:
