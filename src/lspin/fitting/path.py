@@ -113,8 +113,8 @@ def choose_price(
     feature can pay for itself. That model is known without a fit. The weight decay is chosen first, at two
     prices, and looked at again at the chosen one. From the better of these two the path is walked for as long as
     the cost falls. With several seeds all its prices are tried, a price is judged by the mean of its two best
-    starts, and the best start of the chosen one is kept. If no model of the first stage has a held-out loss below
-    the ``bar``, the search ends there.
+    starts, and the best start of the chosen one is kept. The search ends as soon as no model that was tried has a
+    held-out loss below the ``bar``.
 
     """
     if not splits:
@@ -182,7 +182,8 @@ def _stages(
 
     decays = problem.recipe.decays if problem.weight_decay is None else (problem.weight_decay,)
     prices = [price * highest for price in problem.recipe.prices]
-    yield [(price * highest, decay) for price in problem.recipe.first_prices for decay in decays]
+    for price in reversed(problem.recipe.first_prices):
+        yield [(price * highest, decay) for decay in decays]
     decay = best().weight_decay
     while missing := next_prices(prices, {t.candidate.sparsity for t in tried}, best().sparsity, walks=walks):
         yield [(price, decay) for price in missing]
