@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from lspin.core.cox import cox_loss, cox_terms, cumulative_log_sum, find_risk_sets
+from lspin.core.losses import CoxLoss
 
 RNG = np.random.default_rng(0)
 N = 30
@@ -213,3 +214,32 @@ def test_single_precision_holds_for_half_a_million_rows(ties):
 def test_unknown_ties_are_refused():
     with pytest.raises(ValueError, match="'exact'"):
         find_risk_sets(np.ones(2), np.ones(2), np.ones(2), ties="exact")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_slope_matches_finite_differences(weighted):
+    rng = np.random.default_rng(3)
+    n = 30
+    signed = rng.integers(1, 12, n) * rng.choice([-1.0, 1.0], n)  # with ties
+    outputs = rng.normal(size=(n, 1))
+    shares = rng.random(n) if weighted else np.ones(n)
+    shares /= shares.sum()
+    loss = CoxLoss("breslow")
+    value, slopes = loss.with_slope(outputs, signed, shares)
+    assert value == pytest.approx(float(loss.average(outputs, signed, shares)))
+    for row in range(n):
+        step = np.zeros((n, 1))
+        step[row] = 1e-6
+        change = loss.average(outputs + step, signed, shares) - loss.average(outputs - step, signed, shares)
+        assert slopes[row, 0] == pytest.approx(float(change) / 2e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+def test_the_mean_of_what_rows_add_is_the_loss(ties):
+    rng = np.random.default_rng(4)
+    n = 30
+    signed, outputs = rng.integers(1, 12, n) * rng.choice([-1.0, 1.0], n), rng.normal(size=(n, 1))
+    loss = CoxLoss(ties)
+    terms = loss.by_row(outputs, signed)
+    assert terms.mean() == pytest.approx(float(loss.average(outputs, signed, np.full(n, 1 / n))))
+    assert not terms[signed < 0].any()

@@ -103,6 +103,16 @@ def cox_terms(log_hazard: Array, sets: RiskSets) -> Array:
     return xp.where(sets.event > 0, sets.mean_event * log_left - sets.event * log_hazard, 0.0)
 
 
+def cox_slope(log_hazard: np.ndarray, sets: RiskSets) -> np.ndarray:
+    """Derivative of :func:`cox_loss` with ties by Breslow, in NumPy: minus the martingale residuals, per event."""
+    log_at_risk = cumulative_log_sum(log_hazard + sets.log_weight)[sets.last]
+    hazards = np.where(sets.event > 0, sets.event, 0.0) * np.exp(-(log_at_risk - log_at_risk.max()))
+    first = np.searchsorted(sets.last, sets.last, side="left")  # of the rows tied with a row
+    passed = np.cumsum(hazards[::-1])[::-1][first]  # over the events up to a row's time
+    expected = passed * np.exp(log_hazard + sets.log_weight - log_at_risk.max())
+    return (expected - sets.event) / max(sets.event.sum(), 1e-300)
+
+
 def cumulative_log_sum(values: Array) -> Array:
     """Logarithm of the running sum of exponentials, at any size of the values."""
     if isinstance(values, np.ndarray):

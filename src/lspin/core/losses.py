@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from lspin.core.arrays import Array
-from lspin.core.cox import cox_loss, find_risk_sets
+from lspin.core.cox import cox_loss, cox_slope, cox_terms, find_risk_sets
 
 LARGEST_LOG_RATE = 30.0  # above it the Poisson loss is a straight line, so that single precision holds it
 
@@ -18,6 +20,14 @@ class Loss(Protocol):
 
     def average(self, outputs: Array, target: Array, shares: Array) -> Array:
         """The loss of some rows, each of which counts by its share; the shares add up to about 1."""
+        ...
+
+    def by_row(self, outputs: Array, target: Array) -> Array:
+        """What each row adds to the loss, shape ``(n,)``; the mean is the loss of all."""
+        ...
+
+    def with_slope(self, outputs: Array, target: Array, shares: Array) -> tuple[float, Array]:
+        """The loss in NumPy, and its derivative by the outputs."""
         ...
 
 
@@ -33,6 +43,10 @@ class RowLoss:
         """The weighted sum over rows."""
         return (self.by_row(outputs, target) * shares).sum()
 
+    def with_slope(self, outputs: Array, target: Array, shares: Array) -> tuple[float, Array]:
+        """The weighted sum over rows, and its derivative."""
+        return float(self.average(outputs, target, shares)), shares[:, None] * self.slope(outputs, target)
+
 
 @dataclass(frozen=True)
 class CoxLoss:
@@ -43,6 +57,25 @@ class CoxLoss:
     def average(self, outputs: Array, target: Array, shares: Array) -> Array:
         """Per event."""
         return partial_likelihood(outputs, target, shares, ties=self.ties)
+
+    def by_row(self, outputs: Array, target: Array) -> Array:
+        """What the event of each row adds, in NumPy; rows are compared with one another."""
+        latest_first = np.argsort(-np.abs(target), kind="stable")
+        signed = target[latest_first]
+        n_rows = len(signed)
+        sets = find_risk_sets(np.abs(signed), signed > 0, np.full(n_rows, 1 / n_rows), ties=self.ties)
+        terms = np.empty(n_rows)
+        terms[latest_first] = cox_terms(outputs[latest_first, 0], sets)
+        return terms * n_rows**2 / max((signed > 0).sum(), 1)
+
+    def with_slope(self, outputs: Array, target: Array, shares: Array) -> tuple[float, Array]:
+        """Per event, ties by Breslow."""
+        latest_first = np.argsort(-np.abs(target), kind="stable")
+        signed, weight = target[latest_first], shares[latest_first]
+        sets = find_risk_sets(np.abs(signed), signed > 0, weight, ties="breslow")
+        slopes = np.empty_like(outputs)
+        slopes[latest_first, 0] = cox_slope(outputs[latest_first, 0], sets)
+        return float(cox_loss(outputs[latest_first, 0], sets)), slopes
 
 
 def squared_error(outputs: Array, target: Array) -> Array:

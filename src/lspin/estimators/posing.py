@@ -129,7 +129,7 @@ def _refuse_groups(asked: Any, problem: Problem, reason: str | None) -> None:
     if not suits_groups(problem):
         raise ValueError(
             f"start='groups' needs a dense table with at least as many rows as columns, {MANY_COLUMNS} "
-            f"columns at most, and no survival times; this one has {problem.n_rows} distinct rows and "
+            f"columns at most; this one has {problem.n_rows} distinct rows and "
             f"{len(problem.encoding.owners)} columns of numbers (a category has one for each level)"
         )
 

@@ -32,13 +32,13 @@ RULE = Setting(
     [StrOptions({"accurate", "sparse"})],
     "How the sparsity is chosen on held-out rows. `'accurate'`: as few features as cost next to nothing against "
     "the best model of the path. `'sparse'`: the fewest features of all models whose loss is within one standard "
-    "error of the lowest. It has no effect on survival models.",
+    "error of the lowest.",
 )
 START = Setting(
     [StrOptions({"auto", "groups", "networks"})],
     "What a model starts from. `'networks'`: random networks, which are trained. `'groups'`: groups of rows, told "
     "apart by many columns or by one, each with a few columns that count; it needs no training, but at least as "
-    "many rows as columns, at most 300 columns, and no survival times. `'auto'`: the better of both on held-out "
+    "many rows as columns, and at most 300 columns. `'auto'`: the better of both on held-out "
     "rows; networks alone if other parameters ask for them (layers, anchor, stability, diversity, sparsity, "
     "n_features, or members without bootstrap).",
 )

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
-from lspin.core.losses import RowLoss
 from lspin.fitting.groups import Basis, Setting, build_member, find_basis, predict_mixture, spread_out
 from lspin.fitting.judging import excess, row_losses
 from lspin.fitting.path import Candidate, Choice, Split, held_out_loss, weighted_median
@@ -136,9 +135,8 @@ def judge_groups(problem: Problem, splits: list[Split]) -> Contender:
 
 
 def suits_groups(problem: Problem) -> bool:
-    """Whether models of groups can do a table: more rows than columns, few columns, a loss of single rows."""
-    is_ordinary = not problem.is_wide and not has_many_columns(problem.encoding)
-    return is_ordinary and isinstance(problem.kind.loss, RowLoss)
+    """Whether models of groups can do a table: at least as many rows as columns, and not hundreds of these."""
+    return not problem.is_wide and not has_many_columns(problem.encoding)
 
 
 def propose_rules(problem: Problem) -> list[Rule]:
@@ -218,8 +216,11 @@ def list_prices(levels: list[Level], highest: float) -> list[float]:
 def calls_for_networks(problem: Problem, contender: Contender, splits: list[Split]) -> bool:
     """Whether something in a table may escape groups of linear rules: boosted trees are not clearly worse.
 
-    Trees take a tenth of a second. What networks learn beyond linear rules, trees learn in part.
+    Trees take a tenth of a second. What networks learn beyond linear rules, trees learn in part. Where a row tells
+    little, as of a hazard, trees learn its noise, and networks are tried.
     """
+    if problem.kind.tells_little:
+        return True
     errors = np.concatenate([tree_errors(problem, split) for split in splits])
     weight = contender.level.weight[: len(errors)]
     return excess(errors, contender.errors[: len(errors)], weight) < HOPELESS

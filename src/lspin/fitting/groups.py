@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lspin.core.losses import RowLoss
 from lspin.core.model import Networks
 from lspin.core.networks import Layer
 from lspin.fitting.linear import fit_linear
@@ -185,11 +184,9 @@ def move_groups(basis: Basis, origin: np.ndarray) -> Layer:
 
 
 def _fit(basis: Basis, kind: Kind, gated: np.ndarray, penalty: float) -> Layer:
-    loss = kind.loss
-    assert isinstance(loss, RowLoss)
     rows = basis.rows
     start = Layer(np.zeros((gated.shape[1], kind.n_outputs)), kind.constant(rows))
-    return fit_linear(gated, rows.target, rows.weight, loss=loss, start=start, penalty=penalty)
+    return fit_linear(gated, rows.target, rows.weight, loss=kind.loss, start=start, penalty=penalty)
 
 
 def _finite(scale: np.ndarray) -> np.ndarray:

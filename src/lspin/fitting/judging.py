@@ -4,15 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from lspin.core.losses import RowLoss
 from lspin.targets.kind import Kind
 
 
 def row_losses(kind: Kind, outputs: list[np.ndarray], valid: list[Any]) -> np.ndarray:
     """Loss of every held-out row, split by split."""
-    loss = kind.loss
-    assert isinstance(loss, RowLoss)
-    return np.concatenate([loss.by_row(part, rows.target) for part, rows in zip(outputs, valid, strict=True)])
+    return np.concatenate([kind.loss.by_row(part, rows.target) for part, rows in zip(outputs, valid, strict=True)])
 
 
 def excess(losses: np.ndarray, others: np.ndarray, weight: np.ndarray) -> float:

@@ -3,14 +3,14 @@
 import numpy as np
 from scipy.optimize import minimize
 
-from lspin.core.losses import RowLoss
+from lspin.core.losses import Loss
 from lspin.core.networks import Layer
 
 STOP = {"maxiter": 200, "ftol": 1e-7}
 
 
 def fit_linear(
-    inputs: np.ndarray, target: np.ndarray, weight: np.ndarray, *, loss: RowLoss, start: Layer, penalty: float
+    inputs: np.ndarray, target: np.ndarray, weight: np.ndarray, *, loss: Loss, start: Layer, penalty: float
 ) -> Layer:
     """Minimise the mean loss and ``penalty / 2`` times the squared weights.
 
@@ -21,14 +21,14 @@ def fit_linear(
     target, weight
         Of the rows, shape ``(n,)``.
     loss
-        A loss of each row by itself.
+        Of the kind of target.
     start
         Weights of shape ``(n_inputs, n_outputs)`` and a bias to start from.
     penalty
         Of the weights; the bias is free.
 
     """
-    shares = (weight / weight.sum())[:, None]
+    shares = weight / weight.sum()
     n_outputs = len(start.bias)
 
     def unpack(flat: np.ndarray) -> Layer:
@@ -37,8 +37,8 @@ def fit_linear(
     def measure(flat: np.ndarray) -> tuple[float, np.ndarray]:
         layer = unpack(flat)
         outputs = inputs @ layer.weights + layer.bias
-        slopes = shares * loss.slope(outputs, target)
-        total = float(loss.average(outputs, target, shares[:, 0])) + penalty / 2 * (layer.weights**2).sum()
+        value, slopes = loss.with_slope(outputs, target, shares)
+        total = value + penalty / 2 * (layer.weights**2).sum()
         return total, np.concatenate([slopes.sum(axis=0), (inputs.T @ slopes + penalty * layer.weights).ravel()])
 
     first = np.concatenate([start.bias, start.weights.ravel()])

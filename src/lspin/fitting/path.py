@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from lspin.core.losses import RowLoss
 from lspin.fitting.fit import Fit, Job, fit_job, prepare_job
 from lspin.fitting.groups import Setting
 from lspin.fitting.judging import excess, row_losses
@@ -137,7 +136,7 @@ def choose_price(
     beaten = interrupted or any(beats_constant(t, closed, target, problem.kind) for t in tried)
     allowed = [t for t in tried if t.fits or not beaten]
     best = min(allowed, key=lambda t: t.cost, default=closed)
-    if problem.tolerance >= ONE_ERROR and isinstance(problem.kind.loss, RowLoss):
+    if problem.tolerance >= ONE_ERROR:
         best = find_sparsest(problem, splits, [t for t in allowed if t.fits]) or best
     return Choice(
         best.candidate.sparsity,

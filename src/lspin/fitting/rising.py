@@ -3,7 +3,6 @@
 import numpy as np
 
 from lspin.core.arrays import Array
-from lspin.core.losses import RowLoss
 from lspin.core.lspin import GATES_SETTLE, price_factor
 from lspin.core.model import settled_gates
 from lspin.core.networks import Layer
@@ -48,10 +47,10 @@ def settle_levels(problem: Problem, job: Job, progress: Progress) -> list[Stage]
 
 
 def settle_predictor(problem: Problem, fit: Fit, rows: Rows) -> Fit:
-    """The same gates with the best linear predictor behind them, for a loss of single rows."""
+    """The same gates with the best linear predictor behind them."""
     loss, member = problem.kind.loss, fit.member
     first, *rest = member.networks.prediction
-    if rest or not isinstance(loss, RowLoss):
+    if rest:
         return fit
     gated = gate_rows(member, rows)
     used = np.flatnonzero(gated.any(axis=0))
