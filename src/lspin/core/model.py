@@ -137,18 +137,17 @@ def gate_means(networks: Networks, context: AnyRows, values: AnyRows, partners: 
         hidden = tanh(context.project(first.weights) + first.bias)
         for layer in others:
             hidden = tanh(hidden @ layer.weights + layer.bias)
-        sums = values.products(hidden if partners is None else hidden[partners], last.weights)
+        hidden = hidden if partners is None else hidden[partners]
+        raised = values.products(hidden, last.weights) + values.by_column(last.bias)
     else:
         whole = context.project(last.weights)
-        sums = values.at_places(whole if partners is None else whole[partners])
-    return tanh(sums + values.by_column(last.bias) + own_push(networks, values))
+        raised = values.at_places(whole if partners is None else whole[partners]) + values.by_column(last.bias)
+    return tanh(raised if networks.own is None else raised + own_push(networks.own, values))
 
 
-def own_push(networks: Networks, values: AnyRows) -> Array | float:
+def own_push(weights: Array, values: AnyRows) -> Array:
     """How the size of a feature's own value moves its gate: a large one opens it, a common one shuts it."""
-    if networks.own is None:
-        return 0.0
-    own = values.by_column(networks.own)
+    own = values.by_column(weights)
     xp = own.__array_namespace__()
     return own * (xp.clip(xp.abs(values.values), 0.0, LARGEST_SIZE) - 1.0)
 
@@ -166,8 +165,10 @@ def shut_missing(gates: Array, shut: Array | None) -> Array:
 def predict_outputs(networks: Networks, gated: AnyRows) -> Array:
     """Outputs of the prediction network for gated inputs."""
     first, *rest = networks.prediction
-    outputs = gated.project(first.weights) + first.bias
-    return apply_layers(tuple(rest), silu(outputs), "silu") if rest else outputs
+    if not rest:
+        return gated.project(first.weights) + first.bias
+    # What stands between two layers has no name: it makes room in the processor's cache as soon as it was used.
+    return apply_layers(tuple(rest), silu(gated.project(first.weights) + first.bias), "silu")
 
 
 # Training ----------------------------------------------------------------------------------------------------
