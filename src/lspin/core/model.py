@@ -83,13 +83,14 @@ class Networks(NamedTuple):
     prediction: Layers
     own: Array | None = None  # (n_features,), how the size of a feature's own value moves its gate
     groups: Layer | None = None  # its softmax tells the group of a row, which is then all that gates look at
+    signs: Array | None = None  # (n_groups, n_features), -1 where a group turns a feature's coefficient around
 
 
 def list_weights(networks: Networks) -> list[Array]:
     """All arrays of a model, one after the other."""
     layered = [part for layers in (networks.gating, networks.prediction) for layer in layers for part in layer]
-    own = [] if networks.own is None else [networks.own]
-    return [*layered, *own, *([] if networks.groups is None else networks.groups)]
+    single = [part for part in (networks.own, networks.signs) if part is not None]
+    return [*layered, *single, *([] if networks.groups is None else networks.groups)]
 
 
 class Moment(NamedTuple):
@@ -131,7 +132,7 @@ def gate_means(networks: Networks, context: AnyRows, values: AnyRows, partners: 
     """
     *hidden_layers, last = networks.gating
     if networks.groups is not None:
-        context = Dense(softmax(context.project(networks.groups.weights) + networks.groups.bias))
+        context = Dense(memberships(networks.groups, context))
     if hidden_layers:
         first, *others = hidden_layers
         hidden = tanh(context.project(first.weights) + first.bias)
@@ -143,6 +144,18 @@ def gate_means(networks: Networks, context: AnyRows, values: AnyRows, partners: 
         whole = context.project(last.weights)
         raised = values.at_places(whole if partners is None else whole[partners]) + values.by_column(last.bias)
     return tanh(raised if networks.own is None else raised + own_push(networks.own, values))
+
+
+def memberships(groups: Layer, context: AnyRows) -> Array:
+    """Probability that a row belongs to each group, shape ``(n, n_groups)``."""
+    return softmax(context.project(groups.weights) + groups.bias)
+
+
+def turn_gates(networks: Networks, context: AnyRows, gates: Array) -> Array:
+    """The gates, with a negative sign where the group of a row turns a feature's coefficient around."""
+    if networks.signs is None or networks.groups is None:
+        return gates
+    return gates * (memberships(networks.groups, context) @ networks.signs)
 
 
 def own_push(weights: Array, values: AnyRows) -> Array:

@@ -26,7 +26,14 @@ from lspin.explanation.record import Explanation, explain
 from lspin.fitting.ensemble import GROUPS, NETWORKS, FitInterruptedWarning, Solution, solve
 from lspin.fitting.fit import HISTORY
 from lspin.fitting.path import Candidate
-from lspin.fitting.prediction import Member, check_gates, predict_counted, predict_member, predict_members
+from lspin.fitting.prediction import (
+    Member,
+    check_gates,
+    predict_counted,
+    predict_member,
+    predict_members,
+    predict_signs,
+)
 from lspin.tables.encoding import Encoding
 from lspin.tables.grid import Grid, Rows, store_sparsely
 from lspin.tables.labels import read_weights
@@ -193,6 +200,15 @@ class LSPINBase(TransformerMixin, TableEstimator):
     def selected(self, X: Any) -> np.ndarray:
         """Selected features of each row (the gate of any member is open), shape ``(n_samples, n_columns)``."""
         return self.gates(X) > 0
+
+    def gate_signs(self, X: Any) -> np.ndarray:
+        """Sign of each coefficient in each row, shape ``(n_samples, n_columns)``.
+
+        It is 1, or -1 where the row's group uses a feature with the opposite sign (``start_`` is ``'groups'``). A row
+        between two groups has a number in between.
+        """
+        table = self._read(X)
+        return predict_signs(self._linear_member, table)
 
     def selection_frequency(self, X: Any) -> np.ndarray:
         """Share of the members that open each gate, shape ``(n_samples, n_columns)``."""

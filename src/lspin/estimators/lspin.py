@@ -22,7 +22,7 @@ LINEAR_ATTRIBUTES = "coef_, center_, intercept_"
     | {
         "classes_ : numpy.ndarray": "The classes, in sorted order.",
         LINEAR_ATTRIBUTES: "Of a linear predictor: a row's scores are "
-        "`intercept_ + (gates(X) * (X - center_)) @ coef_.T`.",
+        "`intercept_ + (gate_signs(X) * gates(X) * (X - center_)) @ coef_.T`.",
     }
 )
 class LSPINClassifier(Classifier, LSPINBase):
@@ -59,7 +59,7 @@ class LSPINClassifier(Classifier, LSPINBase):
         "target_mean_, target_scale_ : float": "Mean and standard deviation of the target, in units of which the "
         "loss is measured.",
         LINEAR_ATTRIBUTES: "Of a linear predictor: a row's prediction is "
-        "`intercept_ + (gates(X) * (X - center_)) @ coef_` (its logarithm for counts).",
+        "`intercept_ + (gate_signs(X) * gates(X) * (X - center_)) @ coef_` (its logarithm for counts).",
     }
 )
 class LSPINRegressor(Regressor, LSPINBase):
@@ -106,7 +106,7 @@ class LSPINRegressor(Regressor, LSPINBase):
         "unique_times_, cumulative_baseline_hazard_ : numpy.ndarray": "Times of the training rows, and Breslow's "
         "estimate of the cumulative hazard of a row of risk 0 at these.",
         LINEAR_ATTRIBUTES: "Of a linear predictor: a row's risk is "
-        "`intercept_ + (gates(X) * (X - center_)) @ coef_`.",
+        "`intercept_ + (gate_signs(X) * gates(X) * (X - center_)) @ coef_`.",
     }
 )
 class LSPINCox(SurvivalModel, LSPINBase):

@@ -161,6 +161,8 @@ def _store_member(arrays: dict[str, np.ndarray], name: str, member: Member) -> d
     groups = member.networks.groups
     if groups is not None:
         arrays[f"{name}/groups/weights"], arrays[f"{name}/groups/bias"] = groups
+    if member.networks.signs is not None:
+        arrays[f"{name}/signs"] = member.networks.signs
     for network, layers in _layers(member.networks).items():
         for place, layer in enumerate(layers):
             arrays[f"{name}/{network}/{place}/weights"] = layer.weights
@@ -172,6 +174,7 @@ def _store_member(arrays: dict[str, np.ndarray], name: str, member: Member) -> d
         "zero_is_absent": encoding.zero_is_absent,
         "sees_own": member.networks.own is not None,
         "n_groups": None if groups is None else len(groups.bias),
+        "turns": member.networks.signs is not None,
         "levels": [[column, list(levels)] for column, levels in encoding.levels.items()],
         "sizes": {
             network: [len(layers[0].weights), *(len(layer.bias) for layer in layers)]
@@ -215,7 +218,9 @@ def _restore_member(arrays: _Arrays, stored: dict[str, Any]) -> Member:
         raise ValueError("its zeros are absent, which its columns do not allow")
     gating, prediction = (_restore_layers(arrays, f"{name}/{network}", sizes[network]) for network in NETWORKS)
     own = arrays.read(f"{name}/own", (len(features),), "f") if stored.get("sees_own", False) else None
-    return Member(encoding, Networks(gating, prediction, own, _restore_groups(arrays, name, encoding, n_groups)))
+    groups = _restore_groups(arrays, name, encoding, n_groups)
+    signs = _restore_signs(arrays, name, groups, len(features)) if stored.get("turns", False) else None
+    return Member(encoding, Networks(gating, prediction, own, groups, signs))
 
 
 def _restore_groups(arrays: _Arrays, name: str, encoding: Encoding, n_groups: int | None) -> Layer | None:
@@ -223,6 +228,15 @@ def _restore_groups(arrays: _Arrays, name: str, encoding: Encoding, n_groups: in
         return None
     weights = arrays.read(f"{name}/groups/weights", (encoding.n_context, n_groups), "f")
     return Layer(weights, arrays.read(f"{name}/groups/bias", (n_groups,), "f"))
+
+
+def _restore_signs(arrays: _Arrays, name: str, groups: Layer | None, n_features: int) -> np.ndarray:
+    if groups is None:
+        raise ValueError("it turns coefficients around by group and has no groups")
+    signs = arrays.read(f"{name}/signs", (len(groups.bias), n_features), "f")
+    if not np.isin(signs, (-1.0, 1.0)).all():
+        raise ValueError("its signs are not all 1 or -1")
+    return signs
 
 
 def _restore_layers(arrays: _Arrays, name: str, sizes: list[int]) -> Layers:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lspin.core.networks import apply_layers, silu
-from lspin.fitting.prediction import Member, predict_member
+from lspin.fitting.prediction import Member, predict_member, predict_signs
 from lspin.tables.encoding import LARGEST_DEVIATION, Encoding
 from lspin.tables.grid import Grid
 from lspin.tables.reading import columns_of_inputs
@@ -58,7 +58,10 @@ def attribute(member: Member, table: Grid) -> Attribution:
     first, *rest = member.networks.prediction
     if not rest:
         methods = np.full(len(outputs), LINEAR, object)
-        return Attribution(opened, gated @ first.weights, first.bias, outputs, methods)
+        terms = gated @ first.weights
+        if member.networks.signs is not None:
+            terms *= predict_signs(member, table)[opened.rows, opened.columns, None]
+        return Attribution(opened, terms, first.bias, outputs, methods)
 
     def predict(sums: np.ndarray) -> np.ndarray:
         return np.concatenate(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lspin.core.model import Networks, predict_outputs, settled_gates, shut_missing
+from lspin.core.model import Networks, predict_outputs, settled_gates, shut_missing, turn_gates
 from lspin.core.rows import Dense, list_entries
 from lspin.tables.encoding import Encoding, encode, gating_context, scale_sparse, sparse_context
 from lspin.tables.grid import Grid, store_sparsely, take_grid
@@ -38,15 +38,30 @@ def predict_member(member: Member, table: Grid, foreign: Any = None) -> Predicti
     )
     for block in row_blocks(n_rows, table.values.shape[1]):
         inputs, missing = encode(take_grid(table, block), member.encoding)
+        context = Dense(gating_context(inputs, missing, member.encoding))
         if foreign is None:
-            context = Dense(gating_context(inputs, missing, member.encoding))
             gates = settled_gates(member.networks, context, Dense(inputs), missing)
         else:
             gates = shut_missing(foreign[block, member.encoding.features], missing)
         prediction.gates[block, member.encoding.features] = gates
-        gated = Dense(inputs).open(gates, member.encoding.shared_owners)
+        gated = Dense(inputs).open(turn_gates(member.networks, context, gates), member.encoding.shared_owners)
         prediction.outputs[block] = predict_outputs(member.networks, gated)
     return prediction
+
+
+def predict_signs(member: Member, table: Grid) -> np.ndarray:
+    """What coefficients are multiplied by, besides the gates: 1, or -1 where a row's group turns them around.
+
+    Shape ``(n, n_columns)``; in between for a row between two groups.
+    """
+    networks, encoding = member.networks, member.encoding
+    signs = np.ones((table.n_rows, encoding.n_columns))
+    if networks.signs is not None:
+        for block in row_blocks(table.n_rows, table.values.shape[1]):
+            inputs, missing = encode(take_grid(table, block), encoding)
+            context = Dense(gating_context(inputs, missing, encoding))
+            signs[block, encoding.features] = turn_gates(networks, context, signs[block, encoding.features])
+    return signs
 
 
 def _predict_sparse(member: Member, table: Grid, foreign: Any) -> Prediction:
