@@ -17,14 +17,13 @@ from lspin.fitting.contest import (
     excess,
     find_contender,
     keep_best_penalty,
-    list_counts,
     list_prices,
     settle,
     tree_errors,
 )
 from lspin.fitting.ensemble import FitInterruptedWarning
 from lspin.fitting.fit import Fit
-from lspin.fitting.groups import Setting, find_basis
+from lspin.fitting.groups import Setting
 from lspin.fitting.path import Choice, split_rows
 from lspin.structure.divisions import WHOLE, Rule
 from posed import pose
@@ -35,9 +34,9 @@ N = 160
 
 
 def draw_product(n_rows=N):
-    """A response that no linear rule of any group gives."""
+    """A response that no linear rule of any half of the rows gives."""
     X = np.random.default_rng(0).normal(size=(n_rows, 5))
-    return X, np.abs(X[:, 0]) + X[:, 1] ** 2
+    return X, np.cos(2 * X[:, 0]) + np.cos(2 * X[:, 1])
 
 
 def split(problem):
@@ -104,15 +103,6 @@ def test_of_two_penalties_the_better_is_kept():
     assert {n_terms: level.loss for n_terms, level in kept.items()} == {0: 1.0, 1: 0.4, 2: 0.2}
 
 
-def test_every_small_number_of_terms_is_tried_and_all_of_them():
-    problem = pose(*draw_groups(n_rows=N, n_columns=30)[:2])
-    basis = find_basis(problem.rows, problem.encoding, problem.kind, WHOLE)
-    counts = list_counts([basis])
-    assert counts[:11] == list(range(11))
-    assert counts[-1] == len(basis.terms) == 30
-    assert counts == sorted(set(counts))
-
-
 def test_further_parts_are_held_out_until_there_are_rows_enough():
     problem = pose(RNG.normal(size=(500, 2)), RNG.normal(size=500))
     once = split_rows(problem.rows, problem.kind, 0.2, np.random.default_rng(0))
@@ -151,7 +141,7 @@ def test_a_network_has_no_prospect_if_it_gains_nine_tenths_of_what_groups_gain_o
     assert bar_for_networks(problem, contender, splits) == pytest.approx(
         reached + FAR_BEHIND * (constant - reached)
     )
-    assert contender.loss_on(N) == pytest.approx(reached)
+    np.testing.assert_array_equal(np.sort(contender.find([part.valid for part in splits])), np.arange(N))
 
 
 @pytest.mark.parametrize(("slip", "start"), [(0.5, "networks"), (1.0, "groups"), (1.5, "groups")])

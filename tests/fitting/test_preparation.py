@@ -25,7 +25,7 @@ def wide():
 
 @pytest.fixture(scope="module")
 def classifier(wide):
-    return LSPINClassifier(random_state=0).fit(*wide)
+    return LSPINClassifier(start="networks", random_state=0).fit(*wide)
 
 
 def test_the_default_finds_the_few_columns_that_matter(classifier, wide):

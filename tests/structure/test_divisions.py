@@ -5,15 +5,19 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
+from lspin.structure import divisions
 from lspin.structure.divisions import (
     MOST_LEVELS,
     N_COLUMNS,
+    RULES,
     SMALLEST_GROUP,
     WHOLE,
+    Divisions,
     Rule,
-    divide,
+    divide_by_column,
     find_components,
-    list_rules,
+    find_dividing_columns,
+    find_most_related,
 )
 from small_clouds import draw_groups, make_cloud
 
@@ -57,7 +61,7 @@ def test_a_heavy_row_counts_as_many():
 
 
 def test_no_rule_leaves_all_rows_together():
-    assert not divide(make_cloud(draw_groups()[0]), WHOLE).any()
+    assert not Divisions(make_cloud(draw_groups()[0])).divide(WHOLE).any()
 
 
 @pytest.mark.parametrize("n_groups", [2, 3, 5])
@@ -65,44 +69,64 @@ def test_components_tell_clouds_that_are_apart(n_groups):
     rng = np.random.default_rng(n_groups)
     truth = np.arange(60 * n_groups) % n_groups
     values = 8 * rng.normal(size=(n_groups, 5))[truth] + rng.normal(size=(len(truth), 5))
-    labels = divide(make_cloud(values), Rule("components", n_groups))
+    labels = Divisions(make_cloud(values)).divide(Rule("components", n_groups))
     assert adjusted_rand_score(truth, labels) > 0.95
 
 
 @pytest.mark.parametrize("n_levels", [2, MOST_LEVELS, MOST_LEVELS + 1, 300])
 def test_a_column_divides_by_its_values_if_they_are_few_and_else_at_its_median(n_levels):
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(300, 3))
-    values[:, 1] = rng.permutation(300) % n_levels
-    labels = divide(make_cloud(values), Rule("column", 1))
-    expected = values[:, 1] if n_levels <= MOST_LEVELS else values[:, 1] > np.median(values[:, 1])
+    column = np.random.default_rng(0).permutation(300) % n_levels
+    labels = divide_by_column(make_cloud(column[:, None]).values)
+    expected = column if n_levels <= MOST_LEVELS else column > np.median(column)
     assert adjusted_rand_score(expected, labels) == 1
 
 
 def test_a_category_divides_by_its_levels():
-    rng = np.random.default_rng(0)
-    levels = rng.integers(3, size=90)
-    values = np.hstack([rng.normal(size=(90, 1)), np.eye(3)[levels]])
-    labels = divide(make_cloud(values, owners=[0, 1, 1, 1]), Rule("column", 1))
-    assert adjusted_rand_score(levels, labels) == 1
+    levels = np.random.default_rng(0).integers(3, size=90)
+    assert adjusted_rand_score(levels, divide_by_column(make_cloud(np.eye(3)[levels]).values)) == 1
 
 
 def test_rows_are_not_divided_where_a_group_would_be_small_or_there_is_nothing_to_tell_them():
     rng = np.random.default_rng(0)
-    values = rng.normal(size=(100, 3))
-    values[:, 1] = np.arange(100) < SMALLEST_GROUP - 1
-    cloud = make_cloud(values)
-    assert divide(cloud, Rule("column", 1)) is None
-    assert divide(cloud, Rule("components", 2)) is None
-    assert divide(cloud._replace(values=cloud.values * [1, 1, 0]), Rule("column", 2)) is None
+    rare = np.arange(100) < SMALLEST_GROUP - 1
+    response = np.where(rare, 5.0, -5.0) * rng.normal(size=100)
+    cloud = make_cloud(np.column_stack([rare, rng.normal(size=100)]), response)
+    assert Divisions(cloud).divide(Rule("column", list(find_dividing_columns(cloud)).index(0))) is None
+    assert Divisions(cloud).divide(Rule("components", 2)) is None
+    constant = cloud._replace(values=cloud.values * 0)
+    assert all(Divisions(constant).divide(rule) is None for rule in RULES)
 
 
 def test_rules_by_components_are_for_tables_that_have_some_and_rows_enough():
     values, response, _ = draw_groups(n_rows=100)
-    sources = [rule for rule in list_rules(make_cloud(values, response)) if rule.source == "components"]
-    assert sources == [Rule("components", n) for n in (2, 3, 4, 5)]  # of ten rows and more, with room to spare
-    noise = np.random.default_rng(0).normal(size=(100, 8))
-    assert {rule.source for rule in list_rules(make_cloud(noise, response))} == {"column"}
+    found = Divisions(make_cloud(values, response))
+    applied = [rule.which for rule in RULES if rule.source == "components" and found.divide(rule) is not None]
+    assert applied[:2] == [2, 3]
+    assert max(applied) <= 5  # groups of ten rows and more, with room to spare
+    noise = Divisions(make_cloud(np.random.default_rng(0).normal(size=(100, 8)), response))
+    assert {rule.source for rule in RULES if noise.divide(rule) is not None} == {"column"}
+
+
+def test_of_very_many_columns_those_with_relations_are_paired(monkeypatch):
+    values, _, _ = draw_groups(n_columns=40)
+    cloud = make_cloud(values)
+    expected = find_components(cloud)
+    monkeypatch.setattr(divisions, "MOST_PAIRED", 10)
+    covariance = np.cov(cloud.values.T, ddof=0)
+    largest = np.argsort(-(covariance**2).sum(axis=0))[:10]
+    np.testing.assert_array_equal(find_most_related(cloud), np.sort(largest))
+    found = find_components(cloud)
+    np.testing.assert_allclose(np.abs(found.T @ expected), np.eye(1), atol=1e-9)
+
+
+def test_with_fewer_rows_than_columns_components_are_the_principal_ones_too():
+    rng = np.random.default_rng(0)
+    group = np.arange(60) % 2
+    values = rng.normal(size=(60, 90)) + 3 * group[:, None]  # every column is related to the others
+    cloud = make_cloud(values)
+    (direction,) = find_components(cloud).T
+    expected = PCA(1).fit(cloud.values).components_[0]
+    assert abs(direction @ expected) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -118,6 +142,14 @@ def test_the_column_that_decides_which_others_count_is_looked_at_first(kind, see
     if kind == "category":
         levels = np.eye(3)[np.where(decides, 0, 1 + np.arange(300) % 2)]
         cloud = make_cloud(np.hstack([levels, values[:, 1:]]), response, owners=[0, 0, 0, *range(1, 8)])
-    rules = [rule for rule in list_rules(cloud) if rule.source == "column"]
-    assert rules[0] == Rule("column", 0)
-    assert len(rules) == N_COLUMNS
+    columns = find_dividing_columns(cloud)
+    assert columns[0] == 0
+    assert len(columns) == N_COLUMNS
+
+
+@pytest.mark.parametrize("n_columns", [30, 400])
+def test_one_column_among_many_that_decides_which_others_count_is_found(n_columns):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(300, n_columns))
+    response = np.where(values[:, 7] > 0, values[:, 3] - values[:, 4], values[:, 5] + values[:, 6])
+    assert find_dividing_columns(make_cloud(values, response))[0] == 7

@@ -128,9 +128,9 @@ def _refuse_groups(asked: Any, problem: Problem, reason: str | None) -> None:
         )
     if not suits_groups(problem):
         raise ValueError(
-            f"start='groups' needs a dense table with at least as many rows as columns, {MANY_COLUMNS} "
-            f"columns at most; this one has {problem.n_rows} distinct rows and "
-            f"{len(problem.encoding.owners)} columns of numbers (a category has one for each level)"
+            f"start='groups' needs a dense table; with more rows than columns, {MANY_COLUMNS} columns at most. "
+            f"This one, {'sparse' if problem.rows.grid.is_sparse else 'dense'}, has {problem.n_rows} distinct rows "
+            f"and {len(problem.encoding.owners)} columns of numbers (a category has one for each level)"
         )
 
 

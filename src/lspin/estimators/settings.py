@@ -37,8 +37,8 @@ RULE = Setting(
 START = Setting(
     [StrOptions({"auto", "groups", "networks"})],
     "What a model starts from. `'networks'`: random networks, which are trained. `'groups'`: groups of rows, told "
-    "apart by many columns or by one, each with a few columns that count; it needs no training, but at least as "
-    "many rows as columns, and at most 300 columns. `'auto'`: the better of both on held-out "
+    "apart by many columns or by one, each with a few columns that count; it needs no training, but a dense "
+    "table, and at most 300 columns unless there are fewer rows. `'auto'`: the better of both on held-out "
     "rows; networks alone if other parameters ask for them (layers, anchor, stability, diversity, sparsity, "
     "n_features, or members without bootstrap).",
 )

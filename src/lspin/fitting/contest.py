@@ -2,49 +2,56 @@
 
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
-from lspin.fitting.groups import Basis, Setting, build_member, find_basis, predict_mixture, spread_out
+from lspin.fitting.groups import Basis, Setting, build_member, find_basis, look_at, open_all, predict_mixture
 from lspin.fitting.judging import excess, row_losses
 from lspin.fitting.path import Candidate, Choice, Split, held_out_loss, weighted_median
-from lspin.fitting.prediction import predict_counted
+from lspin.fitting.prediction import Member, predict_counted
 from lspin.fitting.problem import Problem, has_many_columns
-from lspin.structure.divisions import WHOLE, Rule, list_rules
-from lspin.structure.mixture import MOST_TERMS, order_terms
-from lspin.tables.encoding import encode, learn_encoding
-from lspin.tables.grid import take_rows
+from lspin.structure.divisions import ALL, RULES, WHOLE, Rule
+from lspin.tables.encoding import Encoding, encode, learn_encoding
+from lspin.tables.grid import Rows, take_rows
 
 FEWEST_JUDGED = 400  # rows that decide between models of groups, as long as there are as many
+N_SMALL_FOLDS = 10  # of a small table: with more rows to learn from, folds find as many columns as the whole
 MOST_ROWS = 20_000  # that a model of groups is judged by; the chosen one learns from all
 CLEARLY = 2.0  # standard errors by which groups must be better than none
 AS_GOOD = 1.0  # standard errors within which fewer groups are preferred
 WORTH_IT = 2.5  # standard errors by which the best of all levels must be better than a constant,
-WHOLE_WORTH = 1.0  # or a ridge of all columns, which was not picked by its success
+WHOLE_WORTH = 1.65  # or a ridge of all columns, which was not picked by its success
 TIE = 1.0  # standard errors within which a model of groups is preferred to a network
 HOPELESS = 0.0  # standard errors by which trees must be worse than groups for no network to be tried
 FAR_BEHIND = 0.03  # of what a model of groups gains: a network that is behind by more is not looked at further
-PENALTIES = (1e-3, 6e-3, 4e-2)
-FINE_STEPS = 10  # terms up to which every number of them is a level of the path
-COARSE_STEP = 1.2
+PENALTIES = (1e-3, 6e-3, 4e-2, 0.2)
 LEAST_PRICE = 1e-3  # of a level that gains nothing, as a part of the highest price
+
+
+ONE_GROUP = (WHOLE, ALL)
+
+
+class Trial(NamedTuple):
+    """A way to divide the rows of a split, and the rows to judge by with the columns that are looked at."""
+
+    basis: Basis
+    valid: Rows
 
 
 class Level:
     """A model of groups at one setting, judged on the held-out rows of all splits."""
 
-    def __init__(self, problem: Problem, splits: list[Split], setting: Setting, bases: list[Basis]) -> None:
+    def __init__(self, problem: Problem, setting: Setting, members: list[Member], valid: list[Rows]) -> None:
         self.setting = setting
-        self._problem, self._valid = problem, [split.valid for split in splits]
-        said = [
-            predict_counted([build_member(basis, problem.kind, setting)], rows.grid)
-            for basis, rows in zip(bases, self._valid, strict=True)
-        ]
+        self._problem, self._valid = problem, valid
+        said = [predict_counted([member], rows.grid) for member, rows in zip(members, valid, strict=True)]
         self.outputs = [one.outputs for one in said]
         self.n_open = np.concatenate([one.n_open for one in said])
         self.weight = np.concatenate([rows.weight for rows in self._valid])
+        self.source = np.concatenate([rows.source for rows in self._valid])
 
     @property
     def n_terms(self) -> int:
@@ -92,16 +99,20 @@ class Contender:
         if not tells_something(levels, self.level, constant):
             self.level = constant
         self.errors = errors[self.level.setting.rule]
-        shown = keep_best_penalty([level for level in levels if level.setting.rule == self.level.setting.rule])
+        self.dense = max(levels, key=lambda level: (level.setting.rule in ONE_GROUP, level.n_terms))
+        rules = ONE_GROUP if self.level.setting.rule in ONE_GROUP else (self.level.setting.rule,)
+        shown = keep_best_penalty([level for level in levels if level.setting.rule in rules])
         shown[self.level.setting.n_terms] = self.level
         ordered = sorted(shown.values(), key=lambda level: level.mean_open)
         prices = list_prices(ordered, problem.kind.highest_price(problem.rows))
         self.path = [level.candidate(price) for price, level in zip(prices, ordered, strict=True)]
         self.price = prices[ordered.index(self.level)]
 
-    def loss_on(self, n_rows: int) -> float:
-        """Mean loss on the first of the held-out rows, those that networks are judged by."""
-        return float(np.average(self.level.losses[:n_rows], weights=self.level.weight[:n_rows]))
+    def find(self, valid: list[Rows]) -> np.ndarray:
+        """Places of some held-out rows, those that networks are judged by, among all by which this was chosen."""
+        order = np.argsort(self.level.source)
+        source = np.concatenate([rows.source for rows in valid])
+        return order[np.searchsorted(self.level.source, source, sorter=order)]
 
     def choice(self, *, interrupted: bool) -> Choice:
         """What the search found, if this is it."""
@@ -111,7 +122,7 @@ class Contender:
 
 def tells_something(levels: list[Level], chosen: Level, constant: Level) -> bool:
     """Whether any column is worth its gate: the best of many levels may be so by chance, a ridge of all is not."""
-    ridge = max(levels, key=lambda level: (level.setting.rule == WHOLE, level.n_terms, level.setting.penalty))
+    ridge = max(levels, key=lambda level: (level.setting.rule in ONE_GROUP, level.n_terms, level.setting.penalty))
     gains = (excess(constant.losses, level.losses, constant.weight) for level in (chosen, ridge))
     return any(gain >= least for gain, least in zip(gains, (WORTH_IT, WHOLE_WORTH), strict=True))
 
@@ -126,43 +137,51 @@ def find_contender(problem: Problem, splits: list[Split]) -> Contender | None:
 
 def judge_groups(problem: Problem, splits: list[Split]) -> Contender:
     """The best rule and number of terms on held-out rows."""
-    bases_of = {rule: bases for rule in propose_rules(problem) if (bases := find_bases(problem, splits, rule))}
-    errors = {rule: quick_errors(problem, splits, bases) for rule, bases in bases_of.items()}
+    trials = find_trials(problem, splits)
+    errors = {rule: quick_errors(splits, made) for rule, made in trials.items()}
     weight = np.concatenate([split.valid.weight for split in splits])
-    rules = dict.fromkeys([WHOLE, choose_rule(errors, weight, {r: b[0].n_groups for r, b in bases_of.items()})])
-    levels = [level for rule in rules for level in walk(problem, splits, rule, bases_of[rule])]
-    return Contender(problem, levels, errors)
+    n_groups = {rule: made[0].basis.n_groups for rule, made in trials.items()}
+    best = choose_rule(errors, weight, n_groups)
+    levels = walk(problem, best, trials[best], sorted({n for trial in trials[best] for n in trial.basis.ladder}))
+    if best != WHOLE:
+        # Groups were better as it is: of models without any, the extremes will do.
+        most = max(max(trial.basis.ladder) for trial in trials[WHOLE])
+        levels += walk(problem, WHOLE, trials[WHOLE], [0, most])
+    if problem.is_wide:
+        levels.append(open_every_gate(problem, splits))
+    return Contender(problem, levels, {**errors, ALL: errors[WHOLE]})
 
 
 def suits_groups(problem: Problem) -> bool:
-    """Whether models of groups can do a table: at least as many rows as columns, and not hundreds of these."""
-    return not problem.is_wide and not has_many_columns(problem.encoding)
+    """Whether models of groups can do a table: a dense one that is wide or has not hundreds of columns."""
+    return not problem.rows.grid.is_sparse and (problem.is_wide or not has_many_columns(problem.encoding))
 
 
-def propose_rules(problem: Problem) -> list[Rule]:
-    """Rules that may divide the rows, and none at all."""
-    cloud, _, _ = spread_out(problem.rows, problem.encoding, problem.kind)
-    return [WHOLE, *list_rules(cloud)]
-
-
-def find_bases(problem: Problem, splits: list[Split], rule: Rule) -> list[Basis]:
-    """What models by a rule are made from, for each split; empty where the rule fails in one of them."""
-    bases = []
+def find_trials(problem: Problem, splits: list[Split]) -> dict[Rule, list[Trial]]:
+    """For each rule, what its models are made from in every split; without rules that fail in one of them."""
+    trials: dict[Rule, list[Trial]] = {rule: [] for rule in (WHOLE, *RULES)}
     for split in splits:
-        step = -(-len(split.train) // MOST_ROWS)
-        rows, known = take_rows(problem.rows, split.train[::step]), problem.encoding
-        encoding = learn_encoding(rows, known.levels, known.n_columns, known.features)
-        basis = find_basis(rows, encoding, problem.kind, rule)
-        if basis is None:
-            return []
-        bases.append(basis)
-    return bases
+        sight = look_at(*take_training(problem, split), problem.kind)
+        for rule in list(trials):
+            basis = find_basis(sight, rule)
+            if basis is None:
+                del trials[rule]
+            else:
+                trials[rule].append(Trial(basis, basis.narrow(split.valid)))
+    return trials
 
 
-def quick_errors(problem: Problem, splits: list[Split], bases: list[Basis]) -> np.ndarray:
+def take_training(problem: Problem, split: Split) -> tuple[Rows, Encoding]:
+    """The training rows of a split, or as many as it takes to judge, and what is learned of their columns."""
+    step = -(-len(split.train) // MOST_ROWS)
+    rows, known = take_rows(problem.rows, split.train[::step]), problem.encoding
+    return rows, learn_encoding(rows, known.levels, known.n_columns, known.features)
+
+
+def quick_errors(splits: list[Split], trials: list[Trial]) -> np.ndarray:
     """Squared errors of the mixtures themselves on held-out rows, split by split."""
     return np.concatenate(
-        [predict_mixture(basis, split.valid, problem.kind) for basis, split in zip(bases, splits, strict=True)]
+        [predict_mixture(trial.basis, split.valid) for trial, split in zip(trials, splits, strict=True)]
     )
 
 
@@ -179,21 +198,24 @@ def choose_rule(errors: dict[Rule, np.ndarray], weight: np.ndarray, n_groups: di
     return min(close, key=lambda rule: (n_groups[rule], mean(rule)))
 
 
-def walk(problem: Problem, splits: list[Split], rule: Rule, bases: list[Basis]) -> list[Level]:
-    """All levels of a rule's path, from no feature on."""
+def walk(problem: Problem, rule: Rule, trials: list[Trial], counts: list[int]) -> list[Level]:
+    """Levels of a rule's path with given numbers of terms."""
+    valid = [trial.valid for trial in trials]
+    settings = [Setting(rule, n, penalty) for n in counts for penalty in (PENALTIES if n else PENALTIES[:1])]
     return [
-        Level(problem, splits, Setting(rule, n_terms, penalty), bases)
-        for n_terms in list_counts(bases)
-        for penalty in (PENALTIES if n_terms else PENALTIES[:1])
+        Level(problem, setting, [build_member(trial.basis, setting) for trial in trials], valid)
+        for setting in settings
     ]
 
 
-def list_counts(bases: list[Basis]) -> list[int]:
-    """Numbers of terms that are tried: every small one, larger ones in steps, all, and what is clearly there."""
-    most = max(len(basis.terms) for basis in bases)
-    clear = {len(order_terms(basis.moments, MOST_TERMS, clear=True)) for basis in bases}
-    coarse = {int(count) for count in FINE_STEPS * COARSE_STEP ** np.arange(1, 12)}
-    return sorted(count for count in {*range(FINE_STEPS + 1), *clear, *coarse, most} if count <= most)
+def open_every_gate(problem: Problem, splits: list[Split]) -> Level:
+    """The dense end of a wide table's path: a ridge of all columns."""
+    members = []
+    for split in splits:
+        rows, encoding = take_training(problem, split)
+        members.append(open_all(rows, encoding, problem.kind))
+    setting = Setting(ALL, problem.encoding.n_features)
+    return Level(problem, setting, members, [split.valid for split in splits])
 
 
 def keep_best_penalty(levels: list[Level]) -> dict[int, Level]:
@@ -214,16 +236,20 @@ def list_prices(levels: list[Level], highest: float) -> list[float]:
 
 
 def calls_for_networks(problem: Problem, contender: Contender, splits: list[Split]) -> bool:
-    """Whether something in a table may escape groups of linear rules: boosted trees are not clearly worse.
+    """Whether something in a table may escape groups of linear rules.
 
-    Trees take a tenth of a second. What networks learn beyond linear rules, trees learn in part. Where a row tells
-    little, as of a hazard, trees learn its noise, and networks are tried.
+    Of a wide table: no sparse model is clearly better than a ridge of all columns, from which networks start. Of
+    another: boosted trees are not worse. Trees take a tenth of a second, and what networks learn beyond linear
+    rules, trees learn in part. Where a row tells little, as of a hazard, trees learn its noise.
     """
+    chosen, dense = contender.level, contender.dense
+    if problem.is_wide:
+        return chosen.n_terms > 0 and excess(dense.losses, chosen.losses, chosen.weight) < CLEARLY
     if problem.kind.tells_little:
         return True
     errors = np.concatenate([tree_errors(problem, split) for split in splits])
-    weight = contender.level.weight[: len(errors)]
-    return excess(errors, contender.errors[: len(errors)], weight) < HOPELESS
+    places = contender.find([split.valid for split in splits])
+    return excess(errors, contender.errors[places], chosen.weight[places]) < HOPELESS
 
 
 def tree_errors(problem: Problem, split: Split) -> np.ndarray:
@@ -243,7 +269,8 @@ def tree_errors(problem: Problem, split: Split) -> np.ndarray:
 def bar_for_networks(problem: Problem, contender: Contender, splits: list[Split]) -> float:
     """The held-out loss above which a network has no prospect of winning."""
     valid = [split.valid for split in splits]
-    reached = contender.loss_on(sum(len(rows.target) for rows in valid))
+    places = contender.find(valid)
+    reached = float(np.average(contender.level.losses[places], weights=contender.level.weight[places]))
     constant = [np.tile(problem.kind.constant(problem.rows), (len(rows.target), 1)) for rows in valid]
     return reached + FAR_BEHIND * max(held_out_loss(constant, valid, problem.kind) - reached, 0.0)
 
@@ -257,5 +284,6 @@ def settle(problem: Problem, choice: Choice, contender: Contender, splits: list[
         predict_counted([fit.member], rows.grid).outputs for fit, rows in zip(choice.fits, valid, strict=True)
     ]
     theirs = row_losses(problem.kind, outputs, valid)
-    own, weight = contender.level.losses[: len(theirs)], contender.level.weight[: len(theirs)]
+    places = contender.find(valid)
+    own, weight = contender.level.losses[places], contender.level.weight[places]
     return contender.choice(interrupted=choice.interrupted) if excess(own, theirs, weight) <= TIE else choice

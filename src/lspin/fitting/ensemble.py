@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lspin.fitting.contest import (
     FEWEST_JUDGED,
+    N_SMALL_FOLDS,
     Contender,
     bar_for_networks,
     calls_for_networks,
@@ -105,17 +106,19 @@ def _share(problem: Problem, jobs: list[Job], plan: Plan) -> list[Job]:
     return [job._replace(prepared=prepared) for job in jobs]
 
 
-def _splits(problem: Problem, valid: Rows | None, plan: Plan, seed: int, fewest: int = 0) -> list[Split]:
+def _splits(problem: Problem, valid: Rows | None, plan: Plan, seed: int, **more: int) -> list[Split]:
     if valid is not None:
         return [Split(np.arange(problem.n_rows), valid)]
-    return split_rows(problem.rows, problem.kind, plan.validation_fraction, np.random.default_rng(seed), fewest)
+    rng = np.random.default_rng(seed)
+    return split_rows(problem.rows, problem.kind, plan.validation_fraction, rng, **more)
 
 
 def _find_contender(problem: Problem, valid: Rows | None, plan: Plan, seed: int) -> Contender | None:
     """The best model of groups, where such models compete and the sparsity is to be chosen."""
     if GROUPS not in plan.starts or plan.sparsity is not None or plan.n_features is not None:
         return None
-    contender = find_contender(problem, _splits(problem, valid, plan, seed, FEWEST_JUDGED))
+    splits = _splits(problem, valid, plan, seed, fewest=FEWEST_JUDGED, n_small_folds=N_SMALL_FOLDS)
+    contender = find_contender(problem, splits)
     if contender is None and NETWORKS not in plan.starts:
         raise ValueError(
             f"start='groups' is judged on held-out rows, and of the {problem.n_rows} distinct rows none can be "

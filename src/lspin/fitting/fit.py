@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 from lspin.core.arrays import bucket_size, pad
 from lspin.core.lspin import LocallySparse
@@ -12,11 +13,10 @@ from lspin.core.model import Architecture, Networks, Start, Strengths, Tuning, i
 from lspin.core.networks import Layer
 from lspin.core.penalties import squared_distances
 from lspin.core.rows import AnyTable, place_dense, place_entries
-from lspin.fitting.groups import Setting, build_member, find_basis
+from lspin.fitting.groups import Setting, make_member
 from lspin.fitting.prediction import Member, predict_counted
 from lspin.fitting.preparation import Anchor, Prepared, Problem, gated_inputs, look, prepare
 from lspin.fitting.recipe import count_epochs
-from lspin.structure.divisions import WHOLE
 from lspin.tables.encoding import Encoding, context_blocks, learn_encoding, missing_flags
 from lspin.tables.grid import Rows, take_grid, take_rows
 
@@ -83,12 +83,8 @@ def fit_job(problem: Problem, job: Job, report: Report | None = None) -> Fit:
 def fit_groups(problem: Problem, job: Job, rows: Rows) -> Fit:
     """A model of groups as it was chosen; of one group, where these rows cannot be divided that way."""
     assert job.setting is not None
-    encoding = learn_row_encoding(problem, rows)
-    basis = find_basis(rows, encoding, problem.kind, job.setting.rule)
-    if basis is None:
-        basis = find_basis(rows, encoding, problem.kind, WHOLE)
-        assert basis is not None
-    member = build_member(basis, problem.kind, job.setting)
+    with threadpool_limits(1):  # several threads for small matrices cost more than they gain
+        member = make_member(rows, learn_row_encoding(problem, rows), problem.kind, job.setting)
     outputs, n_open = predict_counted([member], rows.grid)
     loss = problem.kind.loss.average(outputs, rows.target, rows.weight / rows.weight.sum())
     return Fit(member, np.array([[loss, np.nan, np.average(n_open, weights=rows.weight)]]), False)
@@ -295,7 +291,7 @@ def finish_networks(networks: Networks, prepared: Prepared) -> Networks:
 
 def unscreen(networks: Networks, prepared: Prepared) -> Networks:
     """The same networks for all features: those without a gate have one that is always shut."""
-    gating, prediction, own, _ = networks
+    gating, prediction, own = networks[:3]
     n_features, n_inputs = prepared.encoding.n_features, len(prepared.encoding.owners)
     last = Layer(np.zeros((len(gating[-1].weights), n_features)), np.full(n_features, SHUT))
     last.weights[:, prepared.features], last.bias[prepared.features] = gating[-1]

@@ -1,15 +1,18 @@
 """A model without training: groups of rows, the few columns that count in each, and a linear predictor."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from lspin.core.model import Networks
 from lspin.core.networks import Layer
+from lspin.fitting.anchors import fit_ridge
 from lspin.fitting.linear import fit_linear
+from lspin.fitting.ordering import Atoms, Ladder, build_ladder
 from lspin.fitting.prediction import Member
-from lspin.structure.divisions import Cloud, Rule, divide
+from lspin.structure.divisions import ALL, WHOLE, Cloud, Divisions, Rule
 from lspin.structure.mixture import (
     MOST_TERMS,
     Mixture,
@@ -19,10 +22,10 @@ from lspin.structure.mixture import (
     fit_mixture,
     order_terms,
     solve_terms,
-    sum_up,
 )
-from lspin.tables.encoding import Encoding, encode
-from lspin.tables.grid import Rows
+from lspin.structure.screening import MOST_LOOKED_AT, screen_features
+from lspin.tables.encoding import Encoding, encode, encode_inputs, keep_features, pick_features
+from lspin.tables.grid import Rows, column_blocks
 from lspin.targets.kind import Kind
 
 OPEN = (
@@ -42,8 +45,18 @@ class Setting(NamedTuple):
     penalty: float = LEAST_PENALTY  # of the predictor's weights
 
 
-class Basis(NamedTuple):
-    """What all grouped models of some rows by one rule have in common."""
+class Sight(NamedTuple):
+    """Rows as they are seen when groups are looked for."""
+
+    rows: Rows
+    encoding: Encoding
+    kind: Kind
+    divisions: Divisions
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What all grouped models of some rows by one rule have in common; it has only the features worth a look."""
 
     rows: Rows
     encoding: Encoding
@@ -51,29 +64,79 @@ class Basis(NamedTuple):
     mean: np.ndarray  # (n_inputs,), that was taken off the inputs
     missing: np.ndarray | None  # (n, n_features)
     mixture: Mixture
-    moments: Moments
-    terms: list[Term]  # all of them, the one that tells most first
+    kept: np.ndarray  # places of the features among all
+    whole: Encoding  # of all features
+    kind: Kind
+    most_terms: int
 
-    @property
-    def inputs(self) -> np.ndarray:
-        """The standardised inputs, 0 where missing."""
-        return self.cloud.values + self.mean
+    @cached_property
+    def members(self) -> np.ndarray:
+        """Probability that a row belongs to each group, shape ``(n, n_groups)``."""
+        return self.mixture.memberships(self.cloud.values)
 
     @property
     def n_groups(self) -> int:
         """Number of groups."""
         return len(self.mixture.offsets)
 
+    @cached_property
+    def moments(self) -> Moments:
+        """From which least-squares models of the groups follow."""
+        return Moments(self.cloud.values, self.cloud.outputs, self.mixture.responsibilities)
 
-def find_basis(rows: Rows, encoding: Encoding, kind: Kind, rule: Rule) -> Basis | None:
+    @cached_property
+    def ladder(self) -> Ladder:
+        """Terms of models with more and more of them."""
+        atoms = Atoms(self.cloud.values, self.members, self.rows.target, self.cloud.weight, self.kind.loss)
+        return build_ladder(atoms, self.kind.constant(self.rows), self.most_terms)
+
+    def take_terms(self, n_terms: int) -> list[Term]:
+        """So many terms, or as many as there are."""
+        return self.ladder[max(count for count in self.ladder if count <= n_terms)]
+
+    def order_clear_terms(self) -> list[Term]:
+        """Those terms that gain more than columns of noise would."""
+        return order_terms(self.moments, MOST_TERMS, n_considered=len(self.whole.owners), clear=True)
+
+    def narrow(self, rows: Rows) -> Rows:
+        """The same columns of other rows."""
+        return narrow_rows(rows, self.whole, self.kept)
+
+
+# Looking for groups ------------------------------------------------------------------------------------------
+
+
+def look_at(rows: Rows, encoding: Encoding, kind: Kind) -> Sight:
+    """Rows as points, of which all divisions are found."""
+    outputs, weight = center_outputs(rows, kind), rows.weight / rows.weight.mean()
+    precision = np.float32 if len(encoding.owners) > MOST_LOOKED_AT else np.float64
+    blocks = [
+        encode_inputs(rows.grid, encoding, part).astype(precision)
+        for part in column_blocks(len(weight), len(encoding.owners))
+    ]
+    values = np.hstack(blocks)
+    values -= (weight @ values / len(weight)).astype(precision)
+    return Sight(rows, encoding, kind, Divisions(Cloud(values, encoding.owners, outputs, weight)))
+
+
+def find_basis(sight: Sight, rule: Rule, most_terms: int = MOST_TERMS) -> Basis | None:
     """Groups by a rule and the order in which columns count; nothing where the rule does not apply."""
-    cloud, mean, missing = spread_out(rows, encoding, kind)
-    labels = divide(cloud, rule)
-    mixture = None if labels is None else fit_mixture(cloud, labels)
+    labels = sight.divisions.divide(rule)
+    if labels is None:
+        return None
+    kept = screen_features(sight.divisions.cloud, labels)
+    rows, encoding = narrow_rows(sight.rows, sight.encoding, kept), keep_features(sight.encoding, kept)
+    cloud, mean, missing = spread_out(rows, encoding, sight.kind)
+    n_considered = len(sight.encoding.owners)
+    mixture = fit_mixture(cloud, labels, n_considered)
     if mixture is None:
         return None
-    moments = sum_up(cloud.values, cloud.outputs, mixture.responsibilities)
-    return Basis(rows, encoding, cloud, mean, missing, mixture, moments, order_terms(moments, MOST_TERMS))
+    return Basis(rows, encoding, cloud, mean, missing, mixture, kept, sight.encoding, sight.kind, most_terms)
+
+
+def narrow_rows(rows: Rows, encoding: Encoding, kept: np.ndarray) -> Rows:
+    """The rows with the columns of some features only."""
+    return rows._replace(grid=pick_features(rows.grid, encoding, kept))
 
 
 def spread_out(rows: Rows, encoding: Encoding, kind: Kind) -> tuple[Cloud, np.ndarray, np.ndarray | None]:
@@ -81,21 +144,24 @@ def spread_out(rows: Rows, encoding: Encoding, kind: Kind) -> tuple[Cloud, np.nd
     inputs, missing = encode(rows.grid, encoding)
     weight = rows.weight / rows.weight.mean()
     mean = np.average(inputs, axis=0, weights=weight)
+    return Cloud(inputs - mean, encoding.owners, center_outputs(rows, kind), weight), mean, missing
+
+
+def center_outputs(rows: Rows, kind: Kind) -> np.ndarray:
+    """What is to be predicted, about its mean and of variance 1."""
     outputs = kind.regressand(rows)
-    outputs = outputs - np.average(outputs, axis=0, weights=weight)
-    spread = np.sqrt(np.average((outputs**2).sum(axis=1), weights=weight) / outputs.shape[1])
-    return Cloud(inputs - mean, encoding.owners, outputs / max(spread, 1e-12), weight), mean, missing
+    outputs = outputs - np.average(outputs, axis=0, weights=rows.weight)
+    return outputs / max(_unit(outputs, rows.weight), 1e-12)
 
 
-def predict_mixture(basis: Basis, rows: Rows, kind: Kind) -> np.ndarray:
+def predict_mixture(basis: Basis, rows: Rows) -> np.ndarray:
     """Squared error of the mixture itself for new rows, shape ``(n,)``: a quick look at a rule."""
-    terms = order_terms(basis.moments, MOST_TERMS, clear=True)
-    models = solve_terms(basis.moments, terms)
-    inputs, _ = encode(rows.grid, basis.encoding)
+    models = solve_terms(basis.moments, basis.order_clear_terms())
+    inputs, _ = encode(basis.narrow(rows).grid, basis.encoding)
     values = inputs - basis.mean
     members = basis.mixture.memberships(values)
     made = np.einsum("nk,kno->no", members, models.predict(values))
-    trained, new = kind.regressand(basis.rows), kind.regressand(rows)
+    trained, new = (basis.kind.regressand(part) for part in (basis.rows, rows))
     center = np.average(trained, axis=0, weights=basis.cloud.weight)
     return ((new - center - made * _unit(trained - center, basis.cloud.weight)) ** 2).sum(axis=1)
 
@@ -104,23 +170,29 @@ def _unit(outputs: np.ndarray, weight: np.ndarray) -> float:
     return float(np.sqrt(np.average((outputs**2).sum(axis=1), weights=weight) / outputs.shape[1]))
 
 
-def build_member(basis: Basis, kind: Kind, setting: Setting) -> Member:
-    """Gates that follow the groups, and the best linear predictor behind them."""
-    parts = share_columns(solve_terms(basis.moments, basis.terms[: setting.n_terms]), basis)
+# The model ---------------------------------------------------------------------------------------------------
+
+
+def make_member(rows: Rows, encoding: Encoding, kind: Kind, setting: Setting) -> Member:
+    """The model of a setting; of one group, where the rows cannot be divided that way."""
+    if setting.rule == ALL:
+        return open_all(rows, encoding, kind)
+    sight = look_at(rows, encoding, kind)
+    basis = find_basis(sight, setting.rule, setting.n_terms) or find_basis(sight, WHOLE, setting.n_terms)
+    assert basis is not None
+    return widen(build_member(basis, setting), basis)
+
+
+def build_member(basis: Basis, setting: Setting) -> Member:
+    """Gates that follow the groups, and the best linear predictor behind them; of the columns of the basis."""
+    parts = share_columns(solve_terms(basis.moments, basis.take_terms(setting.n_terms)), basis)
+    levels, signs = set_levels(np.abs(parts)), np.where(parts < 0, -1.0, 1.0)
     used = np.flatnonzero(parts.any(axis=0))
-    steepness = np.where(
-        parts > 0.95, OPEN, np.where(parts < 0.05, -OPEN, np.arctanh(np.clip(parts - 0.5, -0.5, 0.5)))
-    )
-    levels = np.where(parts.any(axis=0), steepness, SHUT)
-    gates = np.clip(0.5 + np.tanh(basis.mixture.memberships(basis.cloud.values) @ levels), 0.0, 1.0)
-    if basis.missing is not None:
-        gates = gates * ~basis.missing
-    origin = find_origins(basis, kind, gates, used, setting.penalty)
-    chosen = np.flatnonzero(np.isin(basis.encoding.owners, used))
-    gated = gates[:, basis.encoding.owners[chosen]] * (basis.inputs - origin)[:, chosen]
-    layer = _fit(basis, kind, gated, setting.penalty)
-    weights = np.zeros((len(basis.encoding.owners), kind.n_outputs))
-    weights[chosen] = layer.weights
+    opened = open_inputs(basis, used, levels[:, used], signs[:, used])
+    origin = find_origins(basis, opened, setting.penalty)
+    layer = _fit(basis, opened.gates * (opened.values - origin[opened.inputs]), setting.penalty)
+    weights = np.zeros((len(basis.encoding.owners), basis.kind.n_outputs))
+    weights[opened.inputs] = layer.weights
     return Member(
         replace(
             basis.encoding,
@@ -131,12 +203,41 @@ def build_member(basis: Basis, kind: Kind, setting: Setting) -> Member:
             gating=(Layer(levels, np.zeros(levels.shape[1])),),
             prediction=(Layer(weights, layer.bias),),
             groups=move_groups(basis, origin),
+            signs=signs if (signs < 0).any() else None,
         ),
     )
 
 
+class Opened(NamedTuple):
+    """The inputs that a model uses, and their gates with a sign."""
+
+    inputs: np.ndarray  # (k,), their places
+    owners: np.ndarray  # (k,), which of the features used an input belongs to
+    values: np.ndarray  # (n, k), standardised, 0 where missing
+    gates: np.ndarray  # (n, k)
+
+
+def open_inputs(basis: Basis, used: np.ndarray, levels: np.ndarray, signs: np.ndarray) -> Opened:
+    """The inputs of some features as their groups open them."""
+    inputs = np.flatnonzero(np.isin(basis.encoding.owners, used))
+    owners = np.searchsorted(used, basis.encoding.owners[inputs])
+    gates = np.clip(0.5 + np.tanh(basis.members @ levels), 0.0, 1.0) * (basis.members @ signs)
+    if basis.missing is not None:
+        gates = gates * ~basis.missing[:, used]
+    return Opened(inputs, owners, basis.cloud.values[:, inputs] + basis.mean[inputs], gates[:, owners])
+
+
+def set_levels(parts: np.ndarray) -> np.ndarray:
+    """What gates are before the tanh, so that a group opens each as far as it uses the feature."""
+    levels = np.where(parts > 0.95, OPEN, np.where(parts < 0.05, -OPEN, np.arctanh(parts - 0.5)))
+    return np.where(parts.any(axis=0), levels, SHUT)
+
+
 def share_columns(models: Models, basis: Basis) -> np.ndarray:
-    """How far a group uses a feature, beside the one that uses it most, shape ``(n_groups, n_features)``."""
+    """How far a group uses a feature, beside the one that uses it most, shape ``(n_groups, n_features)``.
+
+    Negative where the group uses it with the opposite sign.
+    """
     owners = basis.encoding.owners
     parts = np.zeros((basis.n_groups, basis.encoding.n_features))
     for feature in np.unique(owners[np.abs(models.weights).max(axis=(0, 2)) > 0]):
@@ -145,31 +246,30 @@ def share_columns(models: Models, basis: Basis) -> np.ndarray:
             weights = weights - weights.mean(axis=1, keepdims=True)
         weights = weights.reshape(basis.n_groups, -1)
         most = weights[(weights**2).sum(axis=1).argmax()]
-        parts[:, feature] = np.clip(weights @ most / max(most @ most, 1e-12), 0.0, 1.0)
+        parts[:, feature] = np.clip(weights @ most / max(most @ most, 1e-12), -1.0, 1.0)
     telling = np.unique(owners[np.abs(basis.mixture.directions).max(axis=1) > 0])
     if basis.n_groups > 1 and len(telling) <= FEW_TELLING and parts.any():
         parts[:, telling] = 1.0
     return parts
 
 
-def find_origins(basis: Basis, kind: Kind, gates: np.ndarray, used: np.ndarray, penalty: float) -> np.ndarray:
+def find_origins(basis: Basis, opened: Opened, penalty: float) -> np.ndarray:
     """Where each input counts as 0, in units of the inputs, shape ``(n_inputs,)``.
 
     Groups differ in their level too. An open gate adds its column, counted from an origin, and where that lies is
     free: with the right origins the open gates of a group add up to its level.
     """
-    owners = basis.encoding.owners
-    origin = np.zeros(len(owners))
+    origin = np.zeros(len(basis.encoding.owners))
     if basis.n_groups == 1:
         return origin
-    chosen = np.flatnonzero(np.isin(owners, used))
-    gated = np.hstack([gates[:, owners[chosen]] * basis.inputs[:, chosen], gates[:, used]])
-    slopes, levels = np.split(_fit(basis, kind, gated, penalty).weights, [len(chosen)])
-    for feature, level in zip(used, levels, strict=True):
-        inside = owners[chosen] == feature
+    _, first = np.unique(opened.owners, return_index=True)
+    gated = np.hstack([opened.gates * opened.values, opened.gates[:, first]])
+    slopes, levels = np.split(_fit(basis, gated, penalty).weights, [len(opened.inputs)])
+    for feature, level in enumerate(levels):
+        inside = opened.owners == feature
         size = (slopes[inside] ** 2).sum()
         if size > 0:
-            origin[chosen[inside]] = -(slopes[inside] @ level) / size
+            origin[opened.inputs[inside]] = -(slopes[inside] @ level) / size
     return np.clip(origin, -FARTHEST, FARTHEST)
 
 
@@ -183,8 +283,63 @@ def move_groups(basis: Basis, origin: np.ndarray) -> Layer:
     return Layer(np.vstack([directions, flags]), bias)
 
 
-def _fit(basis: Basis, kind: Kind, gated: np.ndarray, penalty: float) -> Layer:
-    rows = basis.rows
+def open_all(rows: Rows, encoding: Encoding, kind: Kind) -> Member:
+    """A ridge of all columns with all gates open; its scale is learned from rows that it has not seen."""
+    parts = list(column_blocks(len(rows.target), len(encoding.owners)))
+    ridge = fit_ridge(
+        lambda: (encode_inputs(rows.grid, encoding, part) for part in parts), kind.regressand(rows), rows.weight
+    )
+    start = Layer(kind.output_unit * np.eye(kind.n_outputs), np.zeros(kind.n_outputs))
+    scale = fit_linear(
+        ridge.held_out, rows.target, rows.weight, loss=kind.loss, start=start, penalty=LEAST_PENALTY
+    )
+    n_features = encoding.n_features
+    return Member(
+        replace(encoding, sees_missing=True),
+        Networks(
+            gating=(Layer(np.full((1, n_features), OPEN), np.zeros(n_features)),),
+            prediction=(Layer(ridge.weights @ scale.weights, ridge.intercept @ scale.weights + scale.bias),),
+            groups=Layer(np.zeros((len(encoding.owners) + n_features, 1)), np.zeros(1)),
+        ),
+    )
+
+
+def widen(member: Member, basis: Basis) -> Member:
+    """The same model for a table with all columns; the gates of the others are shut."""
+    whole, kept = basis.whole, basis.kept
+    if len(kept) == whole.n_features:
+        return member
+    networks, inputs = member.networks, np.isin(whole.owners, kept)
+    assert networks.groups is not None
+    context = np.flatnonzero(np.concatenate([inputs, np.isin(np.arange(whole.n_features), kept)]))
+    levels, signs = networks.gating[0].weights, networks.signs
+    weights, intercept = networks.prediction[0]
+    return Member(
+        replace(whole, center=_put(whole.center, inputs, member.encoding.center), sees_missing=True),
+        Networks(
+            gating=(Layer(_spread(levels.T, kept, whole.n_features, SHUT).T, np.zeros(whole.n_features)),),
+            prediction=(Layer(_spread(weights, inputs, len(inputs)), intercept),),
+            groups=Layer(
+                _spread(networks.groups.weights, context, len(inputs) + whole.n_features), networks.groups.bias
+            ),
+            signs=None if signs is None else _spread(signs.T, kept, whole.n_features, 1.0).T,
+        ),
+    )
+
+
+def _spread(part: np.ndarray, places: np.ndarray, length: int, fill: float = 0.0) -> np.ndarray:
+    """An array that holds a part at some places of its first axis, and one value elsewhere."""
+    return _put(np.full((length, *part.shape[1:]), fill), places, part)
+
+
+def _put(array: np.ndarray, places: np.ndarray, part: np.ndarray) -> np.ndarray:
+    changed = array.copy()
+    changed[places] = part
+    return changed
+
+
+def _fit(basis: Basis, gated: np.ndarray, penalty: float) -> Layer:
+    rows, kind = basis.rows, basis.kind
     start = Layer(np.zeros((gated.shape[1], kind.n_outputs)), kind.constant(rows))
     return fit_linear(gated, rows.target, rows.weight, loss=kind.loss, start=start, penalty=penalty)
 

@@ -73,15 +73,23 @@ class Split(NamedTuple):
     valid: Rows
 
 
-def split_rows(rows: Rows, kind: Kind, fraction: float, rng: np.random.Generator, fewest: int = 0) -> list[Split]:
-    """Hold out a part of the rows once, or every row once where the table is small.
+def split_rows(
+    rows: Rows,
+    kind: Kind,
+    fraction: float,
+    rng: np.random.Generator,
+    *,
+    fewest: int = 0,
+    n_small_folds: int = N_FOLDS,
+) -> list[Split]:
+    """Hold out a part of the rows once, or every row once where the table is small, in ``n_small_folds`` parts.
 
     Classes and events keep their shares. A class with one row only is never held out. Further parts are held out
     until they have the ``fewest`` rows together.
     """
     n_rows = len(rows.target)
     cross_validated = n_rows <= SMALL_TABLE
-    n_folds = min(N_FOLDS if cross_validated else max(round(1 / fraction), 2), max(n_rows // 2, 2))
+    n_folds = min(n_small_folds if cross_validated else max(round(1 / fraction), 2), max(n_rows // 2, 2))
     strata = kind.strata(rows.target)
     fold = np.full(n_rows, -1)
     dealt = 0

@@ -1,8 +1,10 @@
 """Ways to divide rows into groups: by what their columns have in common, or by the values of one column."""
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 
 MOST_GROUPS = 8
@@ -12,16 +14,22 @@ MOST_LEVELS = 6  # values of a column that divide the rows each on its own; more
 N_COLUMNS = 3  # columns that divide the rows best, and are looked at
 SMALLEST_GROUP = 10  # rows
 N_STARTS = 4  # of k-means
+MOST_PAIRED = 2000  # columns of which all pairs are looked at
 
 
 class Rule(NamedTuple):
     """How rows are divided: not at all, by their components or by a column."""
 
-    source: str  # "whole", "components" or "column"
-    which: int = 0  # number of groups, or the feature
+    source: str  # "whole", "all", "components" or "column"
+    which: int = 0  # number of groups, or the rank of the column among those that divide
 
 
-WHOLE = Rule("whole")
+WHOLE = Rule("whole")  # one group, with few columns
+ALL = Rule("all")  # one group, with all columns
+RULES = (
+    *(Rule("components", n_groups) for n_groups in range(2, MOST_GROUPS + 1)),
+    *(Rule("column", rank) for rank in range(N_COLUMNS)),
+)
 
 
 class Cloud(NamedTuple):
@@ -33,29 +41,48 @@ class Cloud(NamedTuple):
     weight: np.ndarray  # (n,), mean 1
 
 
-def divide(cloud: Cloud, rule: Rule) -> np.ndarray | None:
-    """Labels of the rows by a rule, shape ``(n,)``; nothing if a group would be too small."""
-    if rule.source == "whole":
-        return np.zeros(len(cloud.values), int)
-    labels = (
-        _by_components(cloud, rule.which)
-        if rule.source == "components"
-        else _by_column(cloud.values[:, cloud.owners == rule.which])
-    )
-    if labels is None or labels.max() == 0 or np.bincount(labels).min() < SMALLEST_GROUP:
-        return None
-    return labels
+class Divisions:
+    """All ways to divide some rows; what several of them need is found once."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self.cloud = cloud
+
+    @cached_property
+    def components(self) -> np.ndarray:
+        """Principal directions that are no accident, shape ``(n_inputs, n_components)``."""
+        return find_components(self.cloud)
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """The features whose values divide the rows best, shape ``(N_COLUMNS,)`` or fewer."""
+        return find_dividing_columns(self.cloud)
+
+    def divide(self, rule: Rule) -> np.ndarray | None:
+        """Labels of the rows by a rule, shape ``(n,)``; nothing where it does not apply or makes a small group."""
+        if rule.source == "whole":
+            return np.zeros(len(self.cloud.values), int)
+        labels = self._by_components(rule.which) if rule.source == "components" else self._by_rank(rule.which)
+        if labels is None or labels.max() == 0 or np.bincount(labels).min() < SMALLEST_GROUP:
+            return None
+        return labels
+
+    def _by_components(self, n_groups: int) -> np.ndarray | None:
+        directions = self.components[:, : n_groups - 1]
+        if not directions.shape[1] or len(self.cloud.values) < 2 * SMALLEST_GROUP * n_groups:
+            return None
+        points = self.cloud.values @ directions
+        if len(np.unique(points, axis=0)) < n_groups:
+            return None
+        found = KMeans(n_groups, n_init=N_STARTS, random_state=0)
+        return found.fit_predict(points, sample_weight=self.cloud.weight)
+
+    def _by_rank(self, rank: int) -> np.ndarray | None:
+        if rank >= len(self.columns):
+            return None
+        return divide_by_column(self.cloud.values[:, self.cloud.owners == self.columns[rank]])
 
 
-def list_rules(cloud: Cloud) -> list[Rule]:
-    """Rules worth a try: any number of groups by components, and the columns that change what others tell."""
-    has_components = find_components(cloud).shape[1] > 0
-    by_components = [
-        Rule("components", n_groups)
-        for n_groups in range(2, MOST_GROUPS + 1)
-        if has_components and len(cloud.values) >= 2 * SMALLEST_GROUP * n_groups
-    ]
-    return by_components + [Rule("column", int(feature)) for feature in _dividing_columns(cloud)]
+# Components --------------------------------------------------------------------------------------------------
 
 
 def find_components(cloud: Cloud) -> np.ndarray:
@@ -71,41 +98,67 @@ def find_components(cloud: Cloud) -> np.ndarray:
 
     """
     n_rows, n_inputs = cloud.values.shape
-    covariance = (cloud.values * cloud.weight[:, None]).T @ cloud.values / n_rows
-    related = _find_related(covariance, n_rows)
-    strengths, vectors = np.linalg.eigh(covariance[np.ix_(related, related)])
-    strengths, vectors = strengths[::-1], vectors[:, ::-1]
-    count = 0
-    for place in range(min(len(related) - 1, MOST_COMPONENTS)):
+    paired = find_most_related(cloud)
+    values = cloud.values[:, paired]
+    covariance = (values * cloud.weight[:, None]).T @ values / n_rows
+    related = _find_related(covariance, n_rows, n_inputs)
+    strengths, vectors = _find_strongest(values[:, related], cloud.weight)
+    total, count = np.trace(covariance[np.ix_(related, related)]), 0
+    for place, strength in enumerate(strengths):
         rest = len(related) - place
-        edge = strengths[place:].mean() * (1 + np.sqrt(rest / n_rows)) ** 2
-        if strengths[place] <= BEYOND_EDGE * edge:
+        edge = total / rest * (1 + np.sqrt(rest / n_rows)) ** 2
+        if rest < 2 or strength <= BEYOND_EDGE * edge:
             break
-        count = place + 1
+        total, count = total - strength, place + 1
     directions = np.zeros((n_inputs, count))
-    directions[related] = vectors[:, :count]
+    directions[paired[related]] = vectors[:, :count]
     return directions
 
 
-def _find_related(covariance: np.ndarray, n_rows: int) -> np.ndarray:
+def _find_strongest(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest eigenvalues of a covariance and their vectors, from products of rows or columns, if fewer."""
+    n_rows, n_columns = values.shape
+    scaled = values * np.sqrt(weight / n_rows)[:, None].astype(values.dtype)
+    by_rows = n_rows < n_columns
+    products = scaled @ scaled.T if by_rows else scaled.T @ scaled
+    last = len(products) - 1
+    most = [max(len(products) - MOST_COMPONENTS, 0), last]
+    if last < 0:
+        return np.zeros(0), np.zeros((0, 0))
+    strengths, vectors = eigh(products, subset_by_index=most)
+    strengths, vectors = strengths[::-1], vectors[:, ::-1]
+    return strengths, scaled.T @ vectors / np.sqrt(np.maximum(strengths, 1e-12)) if by_rows else vectors
+
+
+def find_most_related(cloud: Cloud) -> np.ndarray:
+    """The inputs with the largest sums of squared covariances with all others, ``MOST_PAIRED`` at most.
+
+    Notes
+    -----
+    For an input ``x`` the sum is ``x' G x`` with ``G`` the products of all rows, so that no matrix of all pairs of
+    inputs is needed.
+
+    """
+    n_inputs = cloud.values.shape[1]
+    if n_inputs <= MOST_PAIRED:
+        return np.arange(n_inputs)
+    weighted = cloud.values * np.sqrt(cloud.weight)[:, None].astype(cloud.values.dtype)
+    sums = np.einsum("ij,ij->j", weighted, (weighted @ weighted.T) @ weighted)
+    return np.sort(np.argpartition(-sums, MOST_PAIRED)[:MOST_PAIRED])
+
+
+def _find_related(covariance: np.ndarray, n_rows: int, n_inputs: int) -> np.ndarray:
     """Columns with a correlation that is no accident."""
     spread = np.sqrt(np.maximum(np.diag(covariance), 1e-12))
     sizes = np.abs(covariance / np.outer(spread, spread))
     np.fill_diagonal(sizes, 0.0)
-    return np.flatnonzero((sizes > np.sqrt(4 * np.log(max(len(sizes), 2)) / n_rows)).any(axis=1))
+    return np.flatnonzero((sizes > np.sqrt(4 * np.log(max(n_inputs, 2)) / n_rows)).any(axis=1))
 
 
-def _by_components(cloud: Cloud, n_groups: int) -> np.ndarray | None:
-    directions = find_components(cloud)[:, : n_groups - 1]
-    if not directions.shape[1]:
-        return None
-    points = cloud.values @ directions
-    if len(np.unique(points, axis=0)) < n_groups:
-        return None
-    return KMeans(n_groups, n_init=N_STARTS, random_state=0).fit_predict(points, sample_weight=cloud.weight)
+# Columns -----------------------------------------------------------------------------------------------------
 
 
-def _by_column(inputs: np.ndarray) -> np.ndarray:
+def divide_by_column(inputs: np.ndarray) -> np.ndarray:
     """Groups by level: of a categorical feature with one input a level, of a number with few values, or halves."""
     if inputs.shape[1] > 1:
         return np.unique(inputs.argmax(axis=1), return_inverse=True)[1]
@@ -114,28 +167,60 @@ def _by_column(inputs: np.ndarray) -> np.ndarray:
     return labels if len(found) <= MOST_LEVELS else (column > np.median(column)).astype(int)
 
 
-def _dividing_columns(cloud: Cloud) -> np.ndarray:
+def find_dividing_columns(cloud: Cloud) -> np.ndarray:
     """The features whose groups change most what the other columns tell of the outputs.
 
     Notes
     -----
     For every input and every group of a feature, the product of the input and the group is correlated with what a
-    linear model of all inputs leaves. One matrix product serves all of them.
+    linear model of all inputs leaves. One matrix product serves many of them.
 
     """
     values, owners, outputs, weight = cloud
+    n_outputs = outputs.shape[1]
+    rest = (weight[:, None] * (outputs - _ridge_scores(values, outputs))).astype(values.dtype)
+    other = values[:, _find_most_telling(values, outputs)]
+    products = np.concatenate([other * output[:, None] for output in rest.T], axis=1) / len(values)
+    n_features = int(owners.max()) + 1
+    told = np.zeros(n_features)
+    for start in range(0, n_features, MOST_PAIRED):
+        inside = (owners >= start) & (owners < start + MOST_PAIRED)
+        members, feature_of = _list_members(values[:, inside], owners[inside])
+        links = ((products.T @ members) ** 2).reshape(n_outputs, -1, len(feature_of))
+        for feature in np.unique(feature_of):
+            best = links[:, :, feature_of == feature].max(axis=2)
+            told[feature] = np.sort(best, axis=1)[:, -3:].sum()
+    return np.argsort(-told, kind="stable")[: min(N_COLUMNS, np.count_nonzero(told))]
+
+
+def _list_members(values: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which rows belong to the groups of each feature, standardised, ``(n, m)``; and the feature of each group."""
+    parts, feature_of = [], []
+    for feature in np.unique(owners):
+        labels = divide_by_column(values[:, owners == feature])
+        groups = np.arange(labels.max() + 1)
+        # One of two groups says as much as both; the only one says nothing.
+        members = (labels[:, None] == (groups if len(groups) != 2 else groups[:1])).astype(values.dtype)
+        parts.append((members - members.mean(axis=0)) / np.maximum(members.std(axis=0), 1e-9))
+        feature_of += [feature] * members.shape[1]
+    return np.hstack(parts), np.array(feature_of)
+
+
+def _find_most_telling(values: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """The inputs that are most closely related to the outputs, so many that all pairs can be looked at."""
+    n_inputs = values.shape[1]
+    most = max(min(MOST_PAIRED**2 // n_inputs, n_inputs), 1)
+    told = ((values.T @ outputs.astype(values.dtype)) ** 2).sum(axis=1)
+    return np.argsort(-told, kind="stable")[:most]
+
+
+def _ridge_scores(values: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """What a linear model of all inputs says of the rows, solved for whichever are fewer, inputs or rows."""
     n_rows, n_inputs = values.shape
-    ridge = np.linalg.solve(values.T @ values + np.sqrt(n_rows) * np.eye(n_inputs), values.T @ outputs)
-    rest = weight[:, None] * (outputs - values @ ridge)
-    features = np.unique(owners)
-    told = np.zeros(len(features))
-    for place, feature in enumerate(features):
-        labels = _by_column(values[:, owners == feature])
-        if len(np.unique(labels)) < 2:
-            continue
-        members = np.eye(labels.max() + 1)[labels]
-        members = (members - members.mean(axis=0)) / np.maximum(members.std(axis=0), 1e-9)
-        for output in rest.T:
-            links = (values * output[:, None]).T @ members / n_rows
-            told[place] += np.sort((links**2).max(axis=1))[-3:].sum()
-    return features[np.argsort(-told, kind="stable")[:N_COLUMNS]]
+    if n_inputs <= n_rows:
+        products = values.T @ values + np.sqrt(n_rows) * np.eye(n_inputs)
+        return values @ np.linalg.solve(products, values.T @ outputs)
+    # With more inputs than rows the penalty is the mean strength of a row, which leaves half of it.
+    products = values @ values.T
+    penalty = np.trace(products) / n_rows
+    return products @ np.linalg.solve(products + penalty * np.eye(n_rows), outputs)

@@ -1,6 +1,6 @@
 """A mixture of sparse linear models: which group a row belongs to, and the few columns that count in it."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -17,6 +17,7 @@ LEAST_WITHIN = 0.01  # added to that variance, in units of a column's own
 RIDGE = 1e-3  # added to the variance of a column in a group
 DEPENDENT = 1e-2  # part of a column's variance below which the chosen ones explain it
 MOST_TERMS = 60
+MOST_TELLING = 200  # columns that tell the groups
 
 
 class Mixture(NamedTuple):
@@ -42,15 +43,25 @@ class Models(NamedTuple):
         return values @ self.weights + self.intercepts[:, None]
 
 
-class Moments(NamedTuple):
-    """Sums over the rows of each group, from which any of its linear models follows."""
+class Moments:
+    """What any linear model of each group follows from; products of two columns are found when they are needed."""
 
-    size: np.ndarray  # (n_groups,)
-    mean: np.ndarray  # (n_groups, n_inputs)
-    mean_output: np.ndarray  # (n_groups, n_outputs)
-    products: np.ndarray  # (n_groups, n_inputs, n_inputs), centred
-    links: np.ndarray  # (n_groups, n_inputs, n_outputs), centred
-    spread: np.ndarray  # (n_groups,), squares of the centred outputs
+    def __init__(self, values: np.ndarray, outputs: np.ndarray, shares: np.ndarray) -> None:
+        self.size = shares.sum(axis=0)  # (n_groups,)
+        self.mean = shares.T @ values / self.size[:, None]  # (n_groups, n_inputs)
+        self.mean_output = shares.T @ outputs / self.size[:, None]  # (n_groups, n_outputs)
+        self.squares = shares.T @ values**2 - self.size[:, None] * self.mean**2  # (n_groups, n_inputs), centred
+        self._values, self._shares = values, shares
+        rests = [outputs - middle for middle in self.mean_output]
+        parts = [(share[:, None], rest) for share, rest in zip(shares.T, rests, strict=True)]
+        # Centred outputs add up to 0, so that columns need not be centred too.
+        self.links = np.array([values.T @ (share * rest) for share, rest in parts])  # (n_groups, n_inputs, ...)
+        self.spread = np.array([(share * rest**2).sum() for share, rest in parts])  # (n_groups,)
+
+    def products(self, group: int, columns: Any, others: Any = slice(None)) -> np.ndarray:
+        """Centred products of a column, or of several, with others; by default with all."""
+        centred = self._values[:, columns] - self.mean[group, columns]
+        return (self._shares[:, group] * centred.T) @ self._values[:, others]
 
 
 class Term(NamedTuple):
@@ -60,33 +71,19 @@ class Term(NamedTuple):
     column: int
 
 
-def sum_up(values: np.ndarray, outputs: np.ndarray, shares: np.ndarray) -> Moments:
-    """Moments of the groups; ``shares``, shape ``(n, n_groups)``, say how much of a row belongs to a group."""
-    size = shares.sum(axis=0)
-    mean, mean_output = shares.T @ values / size[:, None], shares.T @ outputs / size[:, None]
-    products, links, spread = [], [], []
-    for share, middle, middle_output in zip(shares.T, mean, mean_output, strict=True):
-        inside = share > 1e-6
-        centred, centred_output = values[inside] - middle, outputs[inside] - middle_output
-        weighted = centred * share[inside, None]
-        products.append(weighted.T @ centred)
-        links.append(weighted.T @ centred_output)
-        spread.append(float(share[inside] @ (centred_output**2).sum(axis=1)))
-    return Moments(size, mean, mean_output, np.array(products), np.array(links), np.array(spread))
-
-
-def order_terms(moments: Moments, n_terms: int, *, clear: bool = False) -> list[Term]:
+def order_terms(moments: Moments, n_terms: int, *, n_considered: int = 0, clear: bool = False) -> list[Term]:
     """Add columns one by one, each in one group: always the one that lowers the squared error most.
 
-    With ``clear``, only as long as the gain is above what the best of so many columns of noise would give.
+    With ``clear``, only as long as the gain is above what the best of so many columns of noise would give;
+    ``n_considered`` is their number where some were left out for telling little.
     """
     n_groups, n_inputs, n_outputs = moments.links.shape
-    rest, room = moments.links.copy(), np.einsum("kii->ki", moments.products).copy()
+    rest, room = moments.links.copy(), moments.squares.copy()
     least = DEPENDENT * np.maximum(room, 1e-12)
     basis: list[list[np.ndarray]] = [[] for _ in range(n_groups)]
     error, n_rows = moments.spread.sum(), moments.size.sum()
     rounding = 1e-9 * error
-    by_chance = 2 * np.log(n_groups * n_inputs) * n_outputs
+    by_chance = 2 * np.log(n_groups * max(n_inputs, n_considered)) * n_outputs
     terms: list[Term] = []
     while len(terms) < n_terms:
         gains = np.where(room > least, (rest**2).sum(axis=2) / np.maximum(room, 1e-12), 0.0)
@@ -96,7 +93,7 @@ def order_terms(moments: Moments, n_terms: int, *, clear: bool = False) -> list[
         gain = gains[group, column]
         if gain <= rounding or (clear and gain < by_chance * error / (n_rows * n_outputs)):
             break
-        direction = moments.products[group, column].copy()
+        direction = moments.products(group, column)
         for part in basis[group]:
             direction -= part * part[column]
         direction /= np.sqrt(room[group, column])
@@ -114,27 +111,38 @@ def solve_terms(moments: Moments, terms: list[Term]) -> Models:
     for group, size in enumerate(moments.size):
         columns = [term.column for term in terms if term.group == group]
         if columns:
-            products = moments.products[group][np.ix_(columns, columns)] + RIDGE * size * np.eye(len(columns))
+            products = moments.products(group, columns, columns) + RIDGE * size * np.eye(len(columns))
             weights[group, columns] = np.linalg.solve(products, moments.links[group, columns])
     return Models(weights, moments.mean_output - np.einsum("ki,kio->ko", moments.mean, weights))
 
 
-def tell_groups(values: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Directions and offsets whose softmax tells the groups: linear discriminants of the columns that differ."""
+def tell_groups(values: np.ndarray, shares: np.ndarray, n_considered: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Directions and offsets whose softmax tells the groups: linear discriminants of the columns that differ.
+
+    Where some columns were left out for telling little, ``n_considered`` is the number of all.
+    """
     size, n_rows = shares.sum(axis=0), shares.sum()
     means = shares.T @ values / size[:, None]
-    columns = np.flatnonzero((size[:, None] * means**2).sum(axis=0) > telling_limit(values.shape[1], len(size)))
+    columns = find_telling(means, size, max(values.shape[1], n_considered))
     directions, offsets = np.zeros((values.shape[1], len(size))), np.log(size / n_rows)
     if len(columns):
         means, seen = means[:, columns], values[:, columns]
         weight = shares.sum(axis=1, keepdims=True)
         within = ((weight * seen).T @ seen - (means * size[:, None]).T @ means) / n_rows
         average = np.trace(within) / len(columns)
-        within = (1 - WITHIN_SHRINKAGE) * within
-        within += (WITHIN_SHRINKAGE * average + LEAST_WITHIN) * np.eye(len(columns))
+        # A covariance of many columns and few rows is mostly noise.
+        shrinkage = max(WITHIN_SHRINKAGE, len(columns) / (len(columns) + len(values)))
+        within = (1 - shrinkage) * within + (shrinkage * average + LEAST_WITHIN) * np.eye(len(columns))
         directions[columns] = np.linalg.solve(within, means.T)
         offsets = offsets - 0.5 * (directions[columns] * means.T).sum(axis=0)
     return directions, offsets
+
+
+def find_telling(means: np.ndarray, size: np.ndarray, n_considered: int) -> np.ndarray:
+    """Columns whose means differ between the groups, ``MOST_TELLING`` at most."""
+    apart = (size[:, None] * means**2).sum(axis=0)
+    columns = np.flatnonzero(apart > telling_limit(n_considered, len(size)))
+    return columns[np.argsort(-apart[columns], kind="stable")[:MOST_TELLING]]
 
 
 def telling_limit(n_columns: int, n_groups: int) -> float:
@@ -142,7 +150,7 @@ def telling_limit(n_columns: int, n_groups: int) -> float:
     return float(chi2.isf(min(BY_CHANCE / n_columns, 1.0), n_groups - 1)) if n_groups > 1 else np.inf
 
 
-def fit_mixture(cloud: Cloud, labels: np.ndarray) -> Mixture | None:
+def fit_mixture(cloud: Cloud, labels: np.ndarray, n_considered: int = 0) -> Mixture | None:
     """Groups and their models by expectation and maximisation, from a first division; nothing if a group dies out.
 
     Parameters
@@ -151,17 +159,19 @@ def fit_mixture(cloud: Cloud, labels: np.ndarray) -> Mixture | None:
         The rows.
     labels
         The first division, shape ``(n,)``.
+    n_considered
+        Number of columns before those that tell little were left out.
 
     """
     values, _, outputs, weight = cloud
     n_groups = int(labels.max()) + 1
     shares = np.eye(n_groups)[labels] * weight[:, None]
-    mixture = Mixture(*tell_groups(values, shares), shares)
+    mixture = Mixture(*tell_groups(values, shares, n_considered), shares)
     if n_groups == 1:
         return mixture
     for _ in range(MOST_ROUNDS):
-        moments = sum_up(values, outputs, shares)
-        models = solve_terms(moments, order_terms(moments, MOST_TERMS, clear=True))
+        moments = Moments(values, outputs, shares)
+        models = solve_terms(moments, order_terms(moments, MOST_TERMS, n_considered=n_considered, clear=True))
         errors = ((outputs - models.predict(values)) ** 2).sum(axis=2).T
         variance = max(float((shares * errors).sum() / shares.sum()) / outputs.shape[1], 1e-3)
         prior = np.log(np.maximum(mixture.memberships(values), 1e-12))
@@ -170,7 +180,7 @@ def fit_mixture(cloud: Cloud, labels: np.ndarray) -> Mixture | None:
             return None
         moved = np.abs(updated - shares).mean()
         shares = updated
-        mixture = Mixture(*tell_groups(values, shares), shares)
+        mixture = Mixture(*tell_groups(values, shares, n_considered), shares)
         if moved < SETTLED:
             break
     return mixture

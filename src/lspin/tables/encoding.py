@@ -1,7 +1,7 @@
 """Columns become the standardised inputs of the networks."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,29 @@ def learn_encoding(rows: Rows, levels: Levels, n_columns: int, features: np.ndar
         sees_missing=rows.grid.missing is not None,
         zero_is_absent=rows.grid.is_sparse,
     )
+
+
+def keep_features(encoding: Encoding, kept: np.ndarray) -> Encoding:
+    """The encoding of a table whose columns are some of the features, which are given by their places."""
+    inside = np.isin(encoding.owners, kept)
+    columns = encoding.features[kept]
+    return replace(
+        encoding,
+        n_columns=len(kept),
+        features=np.arange(len(kept)),
+        owners=np.searchsorted(kept, encoding.owners[inside]),
+        center=encoding.center[inside],
+        scale=encoding.scale[inside],
+        levels={place: encoding.levels[c] for place, c in enumerate(columns.tolist()) if c in encoding.levels},
+    )
+
+
+def pick_features(table: Grid, encoding: Encoding, kept: np.ndarray) -> Grid:
+    """The columns of a dense table that :func:`keep_features` keeps."""
+    columns = encoding.features[kept]
+    inputs = np.flatnonzero(np.isin(columns_of_inputs(encoding.n_columns, encoding.levels), columns))
+    missing = None if table.missing is None else pick_columns(table.missing, table.rows, columns)
+    return Grid(pick_columns(table.values, table.rows, inputs), missing)
 
 
 def common_unit(rows: Rows) -> float | None:

@@ -1,0 +1,155 @@
+"""Columns enter the linear models of groups: the one that lowers the loss most first, and weak ones leave."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from lspin.core.losses import Loss
+from lspin.core.networks import Layer
+from lspin.fitting.linear import fit_linear
+from lspin.structure.mixture import DEPENDENT, Term
+
+PENALTY = 1e-2  # of the weights while columns are added
+N_CANDIDATES = 50  # columns in which the loss is steepest: among these the best is found
+SINGLE_STEPS = 10  # columns that enter one by one; later ones come several at a time
+COARSE_STEP = 1.2  # by which their number then grows
+ROWS_A_TERM = 4  # that a group must have
+DISPENSABLE = 0.5  # of what the last column gained: one that adds less leaves again
+
+Ladder = dict[int, list[Term]]  # by their number, the terms of a model
+
+
+class Atoms(NamedTuple):
+    """Columns of groups, from which a model is built: each is a column times the membership in a group."""
+
+    values: np.ndarray  # (n, n_inputs), of variance about 1
+    members: np.ndarray  # (n, n_groups), probability that a row belongs to each
+    target: np.ndarray  # (n,)
+    weight: np.ndarray  # (n,), mean 1
+    loss: Loss
+
+    def take(self, terms: list[Term]) -> np.ndarray:
+        """The columns of terms, after one for each group, shape ``(n, n_groups + n_terms)``."""
+        groups, columns = np.array(terms, int).reshape(-1, 2).T
+        return np.hstack([self.members, self.members[:, groups] * self.values[:, columns]])
+
+
+class Model(NamedTuple):
+    """A linear model of some terms."""
+
+    terms: list[Term]
+    layer: Layer  # with a weight for each group, its level, before those of the terms
+    slopes: np.ndarray  # (n, n_outputs), of the loss by the outputs
+    value: float  # the loss
+
+    @classmethod
+    def fit(cls, atoms: Atoms, terms: list[Term], start: Layer) -> Self:
+        """The best weights of some terms."""
+        design = atoms.take(terms)
+        layer = fit_linear(design, atoms.target, atoms.weight, loss=atoms.loss, start=start, penalty=PENALTY)
+        shares = atoms.weight / atoms.weight.sum()
+        value, slopes = atoms.loss.with_slope(design @ layer.weights + layer.bias, atoms.target, shares)
+        return cls(terms, layer, slopes, value)
+
+    def add(self, atoms: Atoms, terms: list[Term]) -> Self:
+        """The model with more terms."""
+        weights = np.vstack([self.layer.weights, np.zeros((len(terms), len(self.layer.bias)))])
+        return self.fit(atoms, self.terms + terms, Layer(weights, self.layer.bias))
+
+    def drop(self, atoms: Atoms, place: int) -> Self:
+        """The model without one of its terms."""
+        weights = np.delete(self.layer.weights, atoms.members.shape[1] + place, axis=0)
+        return self.fit(atoms, [*self.terms[:place], *self.terms[place + 1 :]], Layer(weights, self.layer.bias))
+
+
+def build_ladder(atoms: Atoms, constant: np.ndarray, n_terms: int) -> Ladder:
+    """Models of more and more terms, from none to ``n_terms`` at most.
+
+    Notes
+    -----
+    With ``g`` the derivative of the loss by the outputs, a column ``x`` lowers the loss by about
+    ``(g'x)² / (x'x)``, where what the columns in the model explain of ``x`` is taken off. At the optimum ``g`` is
+    orthogonal to these, so that ``g'x`` is the same with and without them. A column that seemed good while others
+    were missing may be of no use beside them: it leaves as soon as the loss rises by less than half of what the
+    last column gained.
+
+    """
+    n_groups = atoms.members.shape[1]
+    model = Model.fit(atoms, [], Layer(np.zeros((n_groups, len(constant))), constant))
+    ladder: Ladder = {0: []}
+    while len(model.terms) < n_terms:
+        n_before, step = len(model.terms), count_next(len(model.terms))
+        found = find_best(atoms, model, min(step, n_terms - n_before))
+        if not found:
+            break
+        more = model.add(atoms, found)
+        while 1 < len(more.terms) <= SINGLE_STEPS:
+            fewer = more.drop(atoms, find_weakest(atoms, more))
+            if fewer.value - more.value >= DISPENSABLE * (model.value - more.value):
+                break
+            more = fewer
+        gained = len(more.terms) > n_before or more.value < model.value
+        model = more
+        ladder[len(model.terms)] = model.terms
+        if not gained:
+            break
+    return ladder
+
+
+def count_next(n_terms: int) -> int:
+    """How many terms are added at once."""
+    return 1 if n_terms < SINGLE_STEPS else max(int((COARSE_STEP - 1) * n_terms), 1)
+
+
+def find_best(atoms: Atoms, model: Model, number: int) -> list[Term]:
+    """The terms that lower the loss most."""
+    root = np.sqrt(atoms.weight)[:, None]
+    gains, squares = measure_slopes(atoms, model)
+    terms = list_steepest(gains, squares)
+    scaled = root * atoms.take(terms)[:, atoms.members.shape[1] :]
+    basis = np.linalg.qr(root * atoms.take(model.terms))[0]
+    left = scaled - basis @ (basis.T @ scaled)
+    whole, slopes = (scaled**2).sum(axis=0), np.array([gains[term] for term in terms])
+    chosen: list[Term] = []
+    for _ in range(number):
+        size = (left**2).sum(axis=0)
+        promise = np.where(size > DEPENDENT * whole, slopes / np.maximum(size, 1e-12), 0.0)
+        if not promise.any():
+            break
+        best = int(promise.argmax())
+        direction = left[:, best] / np.sqrt(size[best])
+        left = left - np.outer(direction, direction @ left)
+        chosen.append(terms[best])
+    return chosen
+
+
+def measure_slopes(atoms: Atoms, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """For every term, the squared slope of the loss and the sum of its squares, both ``(n_groups, n_inputs)``."""
+    values, members, weight = atoms.values, atoms.members, atoms.weight[:, None]
+    squares = (members**2 * weight).T @ values**2
+    gains = np.stack([((values.T @ (part[:, None] * model.slopes)) ** 2).sum(axis=1) for part in members.T])
+    gains[squares < DEPENDENT * (members**2 * weight).sum(axis=0)[:, None]] = 0.0
+    for term in model.terms:
+        gains[term] = 0.0
+    taken = np.bincount([term.group for term in model.terms], minlength=members.shape[1])
+    gains[taken * ROWS_A_TERM >= (members * weight).sum(axis=0)] = 0.0
+    return gains, squares
+
+
+def list_steepest(gains: np.ndarray, squares: np.ndarray) -> list[Term]:
+    """The terms that promise most, as long as nothing is taken off their columns."""
+    promise = gains / np.maximum(squares, 1e-12)
+    places = np.argsort(-promise, axis=None, kind="stable")[:N_CANDIDATES]
+    places = places[promise.ravel()[places] > 0]
+    return [Term(int(g), int(c)) for g, c in zip(*np.unravel_index(places, promise.shape), strict=True)]
+
+
+def find_weakest(atoms: Atoms, model: Model) -> int:
+    """Place of the term that adds least to what the others say."""
+    root, n_groups = np.sqrt(atoms.weight)[:, None], atoms.members.shape[1]
+    columns = root * atoms.take(model.terms)
+    products = columns.T @ columns
+    # What is left of a column beside all others is one over its entry in the inverse of their products.
+    inverse = np.linalg.inv(products + 1e-9 * np.trace(products) * np.eye(len(products)))
+    adds = (model.layer.weights**2).sum(axis=1) / np.diag(inverse)
+    return int(adds[n_groups:].argmin())

@@ -1,0 +1,47 @@
+"""Which of very many columns are worth a look, once the rows are divided."""
+
+import numpy as np
+
+from lspin.structure.divisions import Cloud
+
+MOST_LOOKED_AT = 1000  # features that may count in a group
+MOST_SIGNS = 300  # features that may tell the groups, besides
+
+
+def screen_features(cloud: Cloud, labels: np.ndarray) -> np.ndarray:
+    """Features that are closely related to the outputs in some group, or differ most between the groups; ordered.
+
+    All of them, where they are not very many.
+    """
+    n_features = int(cloud.owners.max()) + 1
+    if n_features <= MOST_LOOKED_AT:
+        return np.arange(n_features)
+    members = [labels == group for group in np.unique(labels)]
+    groups = [np.where(inside, cloud.weight, 0.0).astype(cloud.values.dtype) for inside in members]
+    related = np.max([_relate(cloud, weight) for weight in groups], axis=0)
+    apart = sum(weight.sum() * _average(cloud.values, weight) ** 2 for weight in groups)
+    counting = _most(_by_feature(related, cloud.owners), MOST_LOOKED_AT)
+    return np.union1d(counting, _most(_by_feature(apart, cloud.owners), MOST_SIGNS))
+
+
+def _relate(cloud: Cloud, weight: np.ndarray) -> np.ndarray:
+    """Rows of a group times the part of the outputs' variance that each column explains in it."""
+    middle = weight @ cloud.outputs / weight.sum()
+    rest = (weight[:, None] * (cloud.outputs - middle)).astype(cloud.values.dtype)
+    links = cloud.values.T @ rest
+    squares = weight @ cloud.values**2 - weight.sum() * _average(cloud.values, weight) ** 2
+    return (links**2).sum(axis=1) / np.maximum(squares * (rest**2).sum() / weight.sum(), 1e-12)
+
+
+def _average(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    return weight @ values / weight.sum()
+
+
+def _by_feature(told: np.ndarray, owners: np.ndarray) -> np.ndarray:
+    best = np.zeros(int(owners.max()) + 1)
+    np.maximum.at(best, owners, told)
+    return best
+
+
+def _most(told: np.ndarray, number: int) -> np.ndarray:
+    return np.argsort(-told, kind="stable")[:number]
