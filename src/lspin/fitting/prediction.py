@@ -12,6 +12,7 @@ from lspin.tables.encoding import Encoding, encode, gating_context, scale_sparse
 from lspin.tables.grid import Grid, store_sparsely, take_grid
 
 BLOCK_ENTRIES = 2**18  # numbers in a block: small enough to stay in the processor's cache
+BLOCK_ROWS = 512  # the most rows in a block: a narrow table has hidden layers wider than itself
 
 
 class Member(NamedTuple):
@@ -133,5 +134,5 @@ def row_length(table: Grid) -> int:
 
 def row_blocks(n_rows: int, n_inputs: int) -> Iterator[slice]:
     """Parts of a table that are small enough to stay in the processor's cache."""
-    size = max(BLOCK_ENTRIES // max(n_inputs, 1), 16)
+    size = min(max(BLOCK_ENTRIES // max(n_inputs, 1), 16), BLOCK_ROWS)
     return (slice(start, start + size) for start in range(0, n_rows, size))
