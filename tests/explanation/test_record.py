@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from conftest import QUICK
 from lspin import LSPINClassifier, LSPINRegressor
-from lspin.core.networks import Layer
+from lspin.core.networks import Layer, init_layers
 from lspin.explanation import contributions
 from lspin.explanation.groups import group_patterns
 
@@ -104,12 +104,36 @@ def shapley_by_orders(model, row):
     return values
 
 
-def test_shapley_values_match_a_loop_over_all_orders(regressor, table):
+@pytest.mark.parametrize(("precision", "error"), [(np.float64, 1e-12), (np.float32, 1e-6)])
+def test_shapley_values_match_a_loop_over_all_orders(monkeypatch, regressor, table, precision, error):
+    monkeypatch.setattr(contributions, "PRECISION", precision)
     explanation = regressor.explain(table[0])
     assert set(explanation.methods) == {"exact Shapley"}
     for row in [0, 1, 50]:
         expected = shapley_by_orders(regressor, table[0][[row]])
-        np.testing.assert_allclose(explanation.contributions[row], expected, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(
+            explanation.contributions[row], expected, rtol=0, atol=error * np.abs(expected).max()
+        )
+
+
+@pytest.mark.parametrize("layers", [(100, 100), (200, 200), (50,)])
+@pytest.mark.parametrize("size", [1.0, 1000.0])
+def test_single_precision_keeps_six_digits_and_the_sum(monkeypatch, layers, size):
+    rng = np.random.default_rng(0)
+    network = [Layer(*map(np.float64, layer)) for layer in init_layers(rng, (7, *layers, 2), scale=1.0)]
+    network = [Layer(weights, rng.normal(size=bias.shape)) for weights, bias in network]
+    n_open = rng.integers(1, 8, size=40)
+    gated = np.vstack([np.diag(size * rng.normal(size=7))[:count] for count in n_open])
+    gains = rng.normal(size=(40, 2))
+    found = {}
+    for precision in (np.float64, np.float32):
+        monkeypatch.setattr(contributions, "PRECISION", precision)
+        game = contributions.set_up_game(tuple(network))
+        found[precision] = contributions.shapley_values(sp.csr_array(gated), n_open, gains, game)
+    largest = np.abs(found[np.float64]).max()
+    assert 0 < np.abs(found[np.float32] - found[np.float64]).max() < 1e-6 * largest
+    sums = np.add.reduceat(found[np.float32], np.cumsum(n_open) - n_open)
+    np.testing.assert_allclose(sums, gains, rtol=0, atol=1e-12 * largest)
 
 
 def test_each_member_plays_its_own_game(mixed_models, mixed_table):
@@ -136,7 +160,9 @@ def test_sampled_values_are_complete_and_near_the_exact_ones(monkeypatch, regres
 
 def play(pieces, worth, share):
     """Shapley values of one row's game, whose worth is a function of the sum of the pieces."""
-    return share(pieces[None], lambda sums: worth(sums)[:, None])[0, :, 0]
+    game = contributions.Game(np.eye(pieces.shape[1]), np.zeros(pieces.shape[1]), lambda s: worth(s)[:, None])
+    gain = worth(pieces.sum(axis=0)[None]) - worth(np.zeros((1, pieces.shape[1])))
+    return share(pieces[None], gain[:, None], game)[0, :, 0]
 
 
 @pytest.mark.parametrize("share", [contributions._exact_values, contributions._sampled_values])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lspin.core.networks import apply_layers, silu
+from lspin.core.networks import Layer, Layers, apply_layers, silu
 from lspin.fitting.prediction import Member, predict_member, predict_signs
 from lspin.tables.encoding import LARGEST_DEVIATION, Encoding
 from lspin.tables.grid import Grid
@@ -17,8 +17,8 @@ LINEAR, EXACT, SAMPLED = "linear", "exact Shapley", "sampled Shapley"
 
 MOST_EXACT = 10  # open gates of a row whose subsets are all tried
 MOST_EVALUATIONS = 2**MOST_EXACT  # of the predictor for a row
-BLOCK_ENTRIES = 2**17  # numbers of the first layer at one time
-LAYER_ENTRIES = 2**16  # and of the others: they stay in the processor's cache, which is three times faster
+BLOCK_ENTRIES = 2**18  # numbers of a layer at one time: they stay in the processor's cache
+PRECISION = np.float32  # of worths between those of no gate and of all gates
 SEED = 7  # of the orders in which gates are opened where there are too many subsets
 
 
@@ -62,18 +62,10 @@ def attribute(member: Member, table: Grid) -> Attribution:
         if member.networks.signs is not None:
             terms *= predict_signs(member, table)[opened.rows, opened.columns, None]
         return Attribution(opened, terms, first.bias, outputs, methods)
-
-    def predict(sums: np.ndarray) -> np.ndarray:
-        return np.concatenate(
-            [
-                apply_layers(tuple(rest), silu(part + first.bias), "silu")
-                for part in _blocks(sums, LAYER_ENTRIES // len(first.bias))
-            ]
-        )
-
+    baseline = apply_layers(tuple(rest), silu(first.bias[None]), "silu")[0]
     n_open = np.bincount(opened.rows, minlength=len(outputs))
-    contributions = shapley_values(gated, n_open, first.weights, predict)
-    baseline = predict(np.zeros((1, len(first.bias))))[0]
+    game = set_up_game(member.networks.prediction)
+    contributions = shapley_values(gated, n_open, outputs - baseline, game)
     methods = np.where(n_open <= MOST_EXACT, EXACT, SAMPLED).astype(object)
     return Attribution(opened, contributions, baseline, outputs, methods)
 
@@ -81,7 +73,7 @@ def attribute(member: Member, table: Grid) -> Attribution:
 def list_open(gates: Any) -> OpenGates:
     """The gates above 0 of a matrix, dense or CSR."""
     if not sp.issparse(gates):
-        rows, columns = np.nonzero(gates)
+        rows, columns = np.divmod(np.flatnonzero(gates > 0), gates.shape[1])  # ten times as fast as np.nonzero
         return OpenGates(rows, columns, gates[rows, columns])
     entries = sp.coo_array(gates)
     is_open = entries.data > 0
@@ -112,9 +104,40 @@ def pick(values: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return np.asarray(found.toarray() if sp.issparse(found) else found, np.float64).ravel()
 
 
-def shapley_values(
-    gated: sp.csr_array, n_open: np.ndarray, weights: np.ndarray, predict: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
+class Game(NamedTuple):
+    """What coalitions of open gates are worth: the prediction network from the sums of its first layer on."""
+
+    weights: np.ndarray  # (n_inputs, width): what an input adds to the sums
+    start: np.ndarray  # (width,): the sums with all gates shut
+    worth: Callable[[np.ndarray], np.ndarray]  # from the sums, shape (m, width), to the outputs
+
+
+def set_up_game(layers: Layers) -> Game:
+    """The game of a prediction network, in the precision of ``PRECISION``.
+
+    Notes
+    -----
+    Hidden layers are halved: from half of its argument, :func:`silu` is one tanh, one sum and one product.
+
+    """
+    halves = [Layer(0.5 * layer.weights, 0.5 * layer.bias) for layer in layers[:-1]]
+    first, *rest = (
+        Layer(weights.astype(PRECISION), bias.astype(PRECISION)) for weights, bias in [*halves, layers[-1]]
+    )
+
+    def worth(sums: np.ndarray) -> np.ndarray:
+        for layer in rest:
+            hidden = np.tanh(sums)
+            hidden += 1
+            hidden *= sums
+            sums = hidden @ layer.weights
+            sums += layer.bias
+        return sums
+
+    return Game(first.weights, first.bias, worth)
+
+
+def shapley_values(gated: sp.csr_array, n_open: np.ndarray, gains: np.ndarray, game: Game) -> np.ndarray:
     """Shapley value of every open gate, shape ``(m, n_outputs)``.
 
     Parameters
@@ -123,22 +146,23 @@ def shapley_values(
         Of :func:`gated_inputs`.
     n_open
         Open gates of each row, shape ``(n,)``.
-    weights
-        Of the first layer, which adds up what the gates let through.
-    predict
-        From the sums of the first layer, without its bias, to the outputs.
+    gains
+        Predictions minus the baseline, which the values of a row add up to, shape ``(n, n_outputs)``.
+    game
+        Of :func:`set_up_game`.
 
     """
+    gated = gated.astype(game.weights.dtype)
     ends = np.cumsum(n_open)
-    values = np.zeros((gated.shape[0], predict(np.zeros((1, weights.shape[1]))).shape[1]))
+    values = np.zeros((gated.shape[0], gains.shape[1]))
     for count in np.unique(n_open[n_open > 0]).tolist():  # Python's integers do not overflow
         is_exact = count <= MOST_EXACT
         n_evaluations = 2**count if is_exact else _orders(count).size
-        size = BLOCK_ENTRIES // (n_evaluations * weights.shape[1])
-        for starts in _blocks(ends[n_open == count] - count, size):
-            places = starts[:, None] + np.arange(count)
-            pieces = (gated[places.ravel()] @ weights).reshape(*places.shape, -1)
-            values[places] = _exact_values(pieces, predict) if is_exact else _sampled_values(pieces, predict)
+        share = _exact_values if is_exact else _sampled_values
+        for rows in _blocks(np.flatnonzero(n_open == count), BLOCK_ENTRIES // (n_evaluations * len(game.start))):
+            places = (ends[rows] - count)[:, None] + np.arange(count)
+            pieces = (gated[places.ravel()] @ game.weights).reshape(*places.shape, -1)
+            values[places] = share(pieces, gains[rows], game)
     return values
 
 
@@ -147,16 +171,19 @@ def _blocks(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
-def _exact_values(pieces: np.ndarray, predict: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def _exact_values(pieces: np.ndarray, gains: np.ndarray, game: Game) -> np.ndarray:
     """Shapley values over all subsets, from what each open gate adds to the first layer, ``(n, count, width)``."""
     n_rows, count, width = pieces.shape
-    sums = np.empty((n_rows, 2**count, width))
-    sums[:, 0] = 0.0
+    sums = np.empty((2**count, n_rows, width), pieces.dtype)
+    sums[0] = game.start
     for gate in range(count):
         # Bit ``gate`` of a subset's number says whether it holds that gate.
-        sums[:, 2**gate : 2 ** (gate + 1)] = sums[:, : 2**gate] + pieces[:, gate, None]
-    worths = predict(sums.reshape(-1, width)).reshape(n_rows, 2**count, -1)
-    return _shapley_weights(count) @ worths
+        np.add(sums[: 2**gate], pieces[:, gate], out=sums[2**gate : 2 ** (gate + 1)])
+    worths = game.worth(sums[1:-1].reshape(-1, width)).reshape(2**count - 2, gains.size)
+    # Of no gate and of all gates, the worths are known in double precision. All other weights of a subset add up
+    # to 0, so that the values of a row add up to its gain however the worths between are rounded.
+    values = _shapley_weights(count)[:, 1:-1] @ worths
+    return values.reshape(count, n_rows, -1).swapaxes(0, 1) + gains[:, None] / count
 
 
 @lru_cache(maxsize=32)
@@ -173,14 +200,15 @@ def _shapley_weights(count: int) -> np.ndarray:
     return np.where(holds, shares[np.maximum(sizes - 1, 0)], -shares[np.minimum(sizes, count - 1)])
 
 
-def _sampled_values(pieces: np.ndarray, predict: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def _sampled_values(pieces: np.ndarray, gains: np.ndarray, game: Game) -> np.ndarray:
     """The same, averaged over some orders in which the gates are opened one by one."""
     n_rows, count, width = pieces.shape
     orders = _orders(count)
-    sums = np.cumsum(pieces[:, orders], axis=2)
-    worths = predict(sums.reshape(-1, width)).reshape(n_rows, len(orders), count, -1)
-    shut = predict(np.zeros((1, width)))
-    changes = np.diff(worths, axis=2, prepend=np.broadcast_to(shut, (n_rows, len(orders), 1, shut.shape[1])))
+    sums = np.cumsum(pieces[:, orders[:, :-1]], axis=2)
+    sums += game.start
+    worths = game.worth(sums.reshape(-1, width)).reshape(n_rows, len(orders), count - 1, -1)
+    shut = np.broadcast_to(game.worth(game.start[None]), (n_rows, len(orders), 1, gains.shape[1]))
+    changes = np.diff(worths, axis=2, prepend=shut, append=shut + gains[:, None, None])
     ranks = np.argsort(orders, axis=1)
     return np.take_along_axis(changes, ranks[None, :, :, None], axis=2).mean(axis=1)
 
