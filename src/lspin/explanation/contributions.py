@@ -153,22 +153,23 @@ def shapley_values(gated: sp.csr_array, n_open: np.ndarray, gains: np.ndarray, g
 
     """
     gated = gated.astype(game.weights.dtype)
-    ends = np.cumsum(n_open)
-    values = np.zeros((gated.shape[0], gains.shape[1]))
+    starts = np.cumsum(n_open) - n_open
+    values = np.empty((gated.shape[0], gains.shape[1]))
     for count in np.unique(n_open[n_open > 0]).tolist():  # Python's integers do not overflow
-        is_exact = count <= MOST_EXACT
-        n_evaluations = 2**count if is_exact else _orders(count).size
-        share = _exact_values if is_exact else _sampled_values
-        for rows in _blocks(np.flatnonzero(n_open == count), BLOCK_ENTRIES // (n_evaluations * len(game.start))):
-            places = (ends[rows] - count)[:, None] + np.arange(count)
-            pieces = (gated[places.ravel()] @ game.weights).reshape(*places.shape, -1)
-            values[places] = share(pieces, gains[rows], game)
+        rows = np.flatnonzero(n_open == count)
+        places = starts[rows, None] + np.arange(count)
+        alike = gated[places.ravel()]
+        n_evaluations = 2**count if count <= MOST_EXACT else _orders(count).size
+        share = _exact_values if count <= MOST_EXACT else _sampled_values
+        for block in _blocks(len(rows), BLOCK_ENTRIES // (n_evaluations * len(game.start))):
+            pieces = alike[block.start * count : block.stop * count] @ game.weights
+            values[places[block]] = share(pieces.reshape(-1, count, len(game.start)), gains[rows[block]], game)
     return values
 
 
-def _blocks(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
+def _blocks(n_rows: int, size: int) -> Iterator[slice]:
     size = max(size, 1)
-    return (rows[start : start + size] for start in range(0, len(rows), size))
+    return (slice(start, start + size) for start in range(0, n_rows, size))
 
 
 def _exact_values(pieces: np.ndarray, gains: np.ndarray, game: Game) -> np.ndarray:
