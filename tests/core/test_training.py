@@ -4,6 +4,7 @@ import sys
 from unittest.mock import DEFAULT, Mock
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -12,7 +13,10 @@ from lspin import LSPINClassifier, LSPINRegressor
 from lspin.baselines import NetRegressor
 from lspin.core import lspin, training
 from lspin.core.arrays import bucket_size
+from lspin.core.model import predict_outputs
+from lspin.core.rows import Dense
 from lspin.fitting import prediction
+from lspin.tables.encoding import encode
 
 
 def test_bucket_sizes_hold_the_rows_and_waste_at_most_a_quarter():
@@ -148,6 +152,23 @@ def test_outcomes_of_a_few_rows_at_a_time_are_those_of_all_gates(counts, monkeyp
     np.testing.assert_allclose(outcome.outputs, sum(one.outputs for one in each) / 2, rtol=1e-10)
     np.testing.assert_allclose(outcome.outputs, together.outputs, rtol=1e-10)
     np.testing.assert_array_equal(outcome.n_open, (gates > 0).sum(axis=1))
+
+
+@pytest.mark.parametrize("opened", [[], [1], [0, 4], [0, 1, 2, 3, 4]])
+def test_outputs_are_those_of_all_inputs_times_their_gates(table, opened):
+    X, y = table
+    level = pd.Categorical(np.digitize(X[:, 1], [-0.5, 0.5]).astype(str))
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(b=level)
+    model = LSPINRegressor(**QUICK, sparsity=0.01).fit(frame, y)
+    (member,) = model.members_
+    gates = np.zeros(X.shape)
+    gates[:, opened] = np.random.default_rng(0).uniform(size=(len(X), len(opened)))
+    grid = model._read(frame)
+    inputs, _ = encode(grid, member.encoding)
+    expected = predict_outputs(member.networks, Dense(inputs * gates[:, member.encoding.owners]))
+    found = prediction.predict_member(member, grid, gates)
+    np.testing.assert_array_equal(found.gates, gates)
+    np.testing.assert_allclose(found.outputs, expected, rtol=1e-12)
 
 
 def test_patience_ends_training_early_and_skips_to_the_last_phase(table):

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from lspin.core.model import Networks, predict_outputs, settled_gates, shut_missing, turn_gates
-from lspin.core.rows import Dense, list_entries
+from lspin.core.networks import Layer
+from lspin.core.rows import Dense, list_entries, spread_gates
 from lspin.tables.encoding import Encoding, encode, gating_context, scale_sparse, sparse_context
 from lspin.tables.grid import Grid, store_sparsely, take_grid
 
@@ -34,6 +35,7 @@ def predict_member(member: Member, table: Grid, foreign: Any = None) -> Predicti
     if member.encoding.zero_is_absent:
         return _predict_sparse(member, store_sparsely(table), foreign)
     n_rows, n_columns = table.n_rows, member.encoding.n_columns
+    columns: Any = slice(None) if member.encoding.n_features == n_columns else member.encoding.features
     prediction = Prediction(
         np.zeros((n_rows, n_columns)), np.empty((n_rows, len(member.networks.prediction[-1].bias)))
     )
@@ -44,10 +46,20 @@ def predict_member(member: Member, table: Grid, foreign: Any = None) -> Predicti
             gates = settled_gates(member.networks, context, Dense(inputs), missing)
         else:
             gates = shut_missing(foreign[block, member.encoding.features], missing)
-        prediction.gates[block, member.encoding.features] = gates
-        gated = Dense(inputs).open(turn_gates(member.networks, context, gates), member.encoding.shared_owners)
-        prediction.outputs[block] = predict_outputs(member.networks, gated)
+        prediction.gates[block, columns] = gates
+        prediction.outputs[block] = _predict_open(member, inputs, turn_gates(member.networks, context, gates))
     return prediction
+
+
+def _predict_open(member: Member, inputs: np.ndarray, gates: np.ndarray) -> np.ndarray:
+    """Outputs from the inputs that any of the rows sees: all others are times 0."""
+    of_inputs = spread_gates(gates, member.encoding.shared_owners)
+    seen: Any = np.flatnonzero(of_inputs.any(axis=0))
+    if 2 * len(seen) > of_inputs.shape[1]:
+        seen = slice(None)  # taking columns out would cost more than it saves
+    first, *rest = member.networks.prediction
+    narrow = member.networks._replace(prediction=(Layer(first.weights[seen], first.bias), *rest))
+    return predict_outputs(narrow, Dense(inputs[:, seen] * of_inputs[:, seen]))
 
 
 def predict_signs(member: Member, table: Grid) -> np.ndarray:
