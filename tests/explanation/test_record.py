@@ -162,7 +162,7 @@ def play(pieces, worth, share):
     """Shapley values of one row's game, whose worth is a function of the sum of the pieces."""
     game = contributions.Game(np.eye(pieces.shape[1]), np.zeros(pieces.shape[1]), lambda s: worth(s)[:, None])
     gain = worth(pieces.sum(axis=0)[None]) - worth(np.zeros((1, pieces.shape[1])))
-    return share(pieces[None], gain[:, None], game)[0, :, 0]
+    return share(pieces[:, None], gain[:, None], game)[:, 0, 0]
 
 
 @pytest.mark.parametrize("share", [contributions._exact_values, contributions._sampled_values])

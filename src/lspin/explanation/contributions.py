@@ -153,38 +153,52 @@ def shapley_values(gated: sp.csr_array, n_open: np.ndarray, gains: np.ndarray, g
 
     """
     gated = gated.astype(game.weights.dtype)
-    starts = np.cumsum(n_open) - n_open
     values = np.empty((gated.shape[0], gains.shape[1]))
     for count in np.unique(n_open[n_open > 0]).tolist():  # Python's integers do not overflow
-        rows = np.flatnonzero(n_open == count)
-        places = starts[rows, None] + np.arange(count)
-        alike = gated[places.ravel()]
-        n_evaluations = 2**count if count <= MOST_EXACT else _orders(count).size
-        share = _exact_values if count <= MOST_EXACT else _sampled_values
-        for block in _blocks(len(rows), BLOCK_ENTRIES // (n_evaluations * len(game.start))):
-            pieces = alike[block.start * count : block.stop * count] @ game.weights
-            values[places[block]] = share(pieces.reshape(-1, count, len(game.start)), gains[rows[block]], game)
+        is_exact = count <= MOST_EXACT
+        n_evaluations = 2**count if is_exact else _orders(count).size
+        share = _exact_values if is_exact else _sampled_values
+        for rows, places, inputs in _blocks(
+            gated, n_open, count, size=max(BLOCK_ENTRIES // (n_evaluations * len(game.start)), 1)
+        ):
+            pieces = (inputs @ game.weights).reshape(*places.shape, -1)
+            values[places] = share(pieces, gains[rows], game)
     return values
 
 
-def _blocks(n_rows: int, size: int) -> Iterator[slice]:
-    size = max(size, 1)
-    return (slice(start, start + size) for start in range(0, n_rows, size))
+class Block(NamedTuple):
+    """Some rows with the same number of open gates."""
+
+    rows: np.ndarray  # (n,)
+    places: np.ndarray  # (count, n), of their gates among all open gates
+    inputs: sp.csr_array  # (count * n, n_inputs), what these gates let through
+
+
+def _blocks(gated: sp.csr_array, n_open: np.ndarray, count: int, *, size: int) -> Iterator[Block]:
+    rows = np.flatnonzero(n_open == count)
+    first = np.cumsum(n_open)[rows] - count
+    parts = [slice(start, start + size) for start in range(0, len(rows), size)]
+    places = [first[part] + np.arange(count)[:, None] for part in parts]
+    # SciPy is slow in picking rows, fast in slicing: they are picked once for all blocks.
+    inputs = gated[np.concatenate([block.ravel() for block in places])]
+    ends = np.cumsum([block.size for block in places])
+    for part, block, end in zip(parts, places, ends, strict=True):
+        yield Block(rows[part], block, inputs[end - block.size : end])
 
 
 def _exact_values(pieces: np.ndarray, gains: np.ndarray, game: Game) -> np.ndarray:
-    """Shapley values over all subsets, from what each open gate adds to the first layer, ``(n, count, width)``."""
-    n_rows, count, width = pieces.shape
+    """Shapley values over all subsets, from what each open gate adds to the first layer, ``(count, n, width)``."""
+    count, n_rows, width = pieces.shape
     sums = np.empty((2**count, n_rows, width), pieces.dtype)
     sums[0] = game.start
     for gate in range(count):
         # Bit ``gate`` of a subset's number says whether it holds that gate.
-        np.add(sums[: 2**gate], pieces[:, gate], out=sums[2**gate : 2 ** (gate + 1)])
+        np.add(sums[: 2**gate], pieces[gate], out=sums[2**gate : 2 ** (gate + 1)])
     worths = game.worth(sums[1:-1].reshape(-1, width)).reshape(2**count - 2, gains.size)
     # Of no gate and of all gates, the worths are known in double precision. All other weights of a subset add up
     # to 0, so that the values of a row add up to its gain however the worths between are rounded.
     values = _shapley_weights(count)[:, 1:-1] @ worths
-    return values.reshape(count, n_rows, -1).swapaxes(0, 1) + gains[:, None] / count
+    return values.reshape(count, *gains.shape) + gains / count
 
 
 @lru_cache(maxsize=32)
@@ -203,15 +217,14 @@ def _shapley_weights(count: int) -> np.ndarray:
 
 def _sampled_values(pieces: np.ndarray, gains: np.ndarray, game: Game) -> np.ndarray:
     """The same, averaged over some orders in which the gates are opened one by one."""
-    n_rows, count, width = pieces.shape
-    orders = _orders(count)
-    sums = np.cumsum(pieces[:, orders[:, :-1]], axis=2)
+    orders = _orders(len(pieces))
+    sums = np.cumsum(pieces[orders[:, :-1]], axis=1)
     sums += game.start
-    worths = game.worth(sums.reshape(-1, width)).reshape(n_rows, len(orders), count - 1, -1)
-    shut = np.broadcast_to(game.worth(game.start[None]), (n_rows, len(orders), 1, gains.shape[1]))
-    changes = np.diff(worths, axis=2, prepend=shut, append=shut + gains[:, None, None])
+    worths = game.worth(sums.reshape(-1, sums.shape[-1])).reshape(*sums.shape[:3], -1)
+    shut = np.broadcast_to(game.worth(game.start[None]), (len(orders), 1, *gains.shape))
+    changes = np.diff(worths, axis=1, prepend=shut, append=shut + gains)
     ranks = np.argsort(orders, axis=1)
-    return np.take_along_axis(changes, ranks[None, :, :, None], axis=2).mean(axis=1)
+    return np.take_along_axis(changes, ranks[:, :, None, None], axis=1).mean(axis=0)
 
 
 @lru_cache(maxsize=256)
