@@ -1,8 +1,9 @@
 """Time to explain a row: ours against TreeSHAP of boosted trees: ``make bench-speed_explain`` on a quiet machine.
 
 All models learn from the same rows of E2 with added noise columns, and then predict and explain 10,000 others on
-one thread. Ours at one price, trees as the library sets them; nothing is tuned. Shapley values of the nonlinear
-predictor take all subsets of a row's open gates, so that their number is shown too.
+one thread. Ours at one price with the layers that the package comes with, trees as the library sets them; nothing
+is tuned. Shapley values of the nonlinear predictor take all subsets of a row's open gates, so that their number is
+shown too.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from benchmarks.tables import NOTHING, describe_seeds, tabulate, write_markdown
 from lspin import LSPINClassifier
 from lspin.datasets import load_synthetic
 
-LAYERS: dict[str, tuple[int, ...]] = {"llspin": (), "lspin": (200, 200)}
+LAYERS: dict[str, tuple[int, ...] | str] = {"llspin": (), "lspin": "auto"}  # two layers of 100 units
 RIVAL = "xgboost"
 N_EXPLAINED, N_COLUMNS = 10_000, 100
 N_REPEATS = 3
