@@ -79,6 +79,13 @@ def test_slopes_equal_finite_differences(loss, n_outputs, target):
     np.testing.assert_allclose(loss.slope(outputs, target), by_hand.reshape(outputs.shape), atol=1e-6)
 
 
+def test_two_classes_have_a_quicker_way_to_the_same_loss_and_slope():
+    outputs, target, shares = np.linspace(-800, 800, 41)[:, None], np.arange(41) % 2, np.full(41, 1 / 41)
+    value, slopes = CROSS_ENTROPY.with_slope(outputs, target, shares)
+    assert value == pytest.approx(CROSS_ENTROPY.average(outputs, target, shares))
+    np.testing.assert_allclose(slopes, shares[:, None] * CROSS_ENTROPY.slope(outputs, target), atol=1e-15)
+
+
 def test_slopes_of_huge_outputs_stay_finite():
     outputs, target = np.array([[1e30], [-1e30]]), np.array([0.0, 1.0])
     np.testing.assert_allclose(CROSS_ENTROPY.slope(outputs, target), [[1.0], [-1.0]])

@@ -38,6 +38,8 @@ class RowLoss:
     by_row: Callable[[Array, Array], Array]  # outputs (n, n_outputs), target (n,) -> (n,)
     against_model: Callable[[Array, Array], Array]  # outputs, outputs of another model -> (n,)
     slope: Callable[[Array, Array], Array]  # outputs, target -> derivative by the outputs, (n, n_outputs)
+    # A single output (n,), target -> loss and derivative, (n,) each, in NumPy: for where both are wanted often.
+    together: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
 
     def average(self, outputs: Array, target: Array, shares: Array) -> Array:
         """The weighted sum over rows."""
@@ -45,6 +47,9 @@ class RowLoss:
 
     def with_slope(self, outputs: Array, target: Array, shares: Array) -> tuple[float, Array]:
         """The weighted sum over rows, and its derivative."""
+        if self.together is not None and outputs.shape[1] == 1:
+            losses, slopes = self.together(outputs[:, 0], target)
+            return float(losses @ shares), (shares * slopes)[:, None]
         return float(self.average(outputs, target, shares)), shares[:, None] * self.slope(outputs, target)
 
 
@@ -144,6 +149,13 @@ def cross_entropy_slope(outputs: Array, target: Array) -> Array:
     return slopes[:, -outputs.shape[1] :]
 
 
+def cross_entropy_of_two(score: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cross-entropy of two classes and its derivative, in NumPy and in a few operations."""
+    small = np.exp(-np.abs(score))
+    probability = np.where(score > 0, 1.0, small) / (1 + small)
+    return np.maximum(score, 0.0) + np.log1p(small) - target * score, probability - target
+
+
 def soft_cross_entropy(outputs: Array, model: Array) -> Array:
     """Cross-entropy of each row's classes with the probabilities that the scores of a model give them."""
     from jax.nn import log_softmax, softmax
@@ -184,4 +196,4 @@ def partial_likelihood(outputs: Array, target: Array, weight: Array, *, ties: st
 
 SQUARED_ERROR = RowLoss(squared_error, squared_distance, squared_error_slope)
 POISSON = RowLoss(poisson_deviance, poisson_distance, poisson_slope)
-CROSS_ENTROPY = RowLoss(cross_entropy, soft_cross_entropy, cross_entropy_slope)
+CROSS_ENTROPY = RowLoss(cross_entropy, soft_cross_entropy, cross_entropy_slope, cross_entropy_of_two)
