@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lspin.fitting.path import Candidate, Tried, beats_constant, next_prices, split_rows, weighted_median
+from lspin.fitting.path import Candidate, Tried, beats_constant, deal, next_prices, split_rows, weighted_median
 from lspin.tables.grid import Grid, Rows
 from lspin.targets import Classes, Response, Times
 
@@ -45,6 +45,29 @@ def test_a_class_of_one_row_is_never_held_out():
 
 def test_nothing_is_held_out_where_every_class_has_one_row():
     assert split_rows(make_rows([0, 1]), Classes(), 0.2, RNG) == []
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(0, 9), st.integers(2, 6))
+def test_copies_fall_to_the_folds_in_turn(copies, dealt, n_folds):
+    ends = dealt + np.cumsum(copies)
+    numbers = [np.arange(end - some, end) % n_folds for some, end in zip(copies, ends, strict=True)]
+    expected = np.transpose([np.bincount(folds, minlength=n_folds) for folds in numbers])
+    np.testing.assert_array_equal(deal(ends - copies, ends, n_folds), expected)
+
+
+def test_copies_of_a_row_are_held_out_one_by_one_if_other_rows_have_its_columns():
+    rows = make_rows([0, 1, 0, 1], [20, 10, 20, 10])
+    shared = rows._replace(grid=Grid(np.array([[0.0], [0.0], [1.0], [2.0]]), None))
+    splits = split_rows(shared, Classes(), 0.2, RNG)
+    held_out = sum(np.bincount(split.valid.source, split.valid.weight, 4) for split in splits)
+    np.testing.assert_allclose(held_out, shared.weight)
+    for split in splits:
+        weight = np.zeros(4)
+        weight[split.train] = split.weight
+        together = weight + np.bincount(split.valid.source, split.valid.weight, 4)
+        np.testing.assert_allclose(together, shared.weight)
+        np.testing.assert_allclose(weight[:2], [16, 8])
+        assert set(weight[2:]) <= {0.0, 20.0, 10.0}  # alone with their columns: as a whole
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=9, unique=True), st.data())

@@ -174,7 +174,8 @@ def find_trials(problem: Problem, splits: list[Split]) -> dict[Rule, list[Trial]
 def take_training(problem: Problem, split: Split) -> tuple[Rows, Encoding]:
     """The training rows of a split, or as many as it takes to judge, and what is learned of their columns."""
     step = -(-len(split.train) // MOST_ROWS)
-    rows, known = take_rows(problem.rows, split.train[::step]), problem.encoding
+    rows = take_rows(problem.rows, split.train[::step])._replace(weight=split.weight[::step])
+    known = problem.encoding
     return rows, learn_encoding(rows, known.levels, known.n_columns, known.features)
 
 
@@ -254,7 +255,7 @@ def calls_for_networks(problem: Problem, contender: Contender, splits: list[Spli
 
 def tree_errors(problem: Problem, split: Split) -> np.ndarray:
     """Squared errors of boosted trees on the held-out rows of a split."""
-    rows = take_rows(problem.rows, split.train)
+    rows = take_rows(problem.rows, split.train)._replace(weight=split.weight)
     seen, new = (encode(part.grid, problem.encoding)[0] for part in (rows, split.valid))
     errors = np.zeros(len(new))
     with threadpool_limits(1):
@@ -262,7 +263,7 @@ def tree_errors(problem: Problem, split: Split) -> np.ndarray:
             problem.kind.regressand(rows).T, problem.kind.regressand(split.valid).T, strict=True
         ):
             trees = HistGradientBoostingRegressor(max_bins=63, early_stopping=False, random_state=0)
-            errors += (trees.fit(seen, output).predict(new) - truth) ** 2
+            errors += (trees.fit(seen, output, sample_weight=rows.weight).predict(new) - truth) ** 2
     return errors
 
 

@@ -108,7 +108,7 @@ def _share(problem: Problem, jobs: list[Job], plan: Plan) -> list[Job]:
 
 def _splits(problem: Problem, valid: Rows | None, plan: Plan, seed: int, **more: int) -> list[Split]:
     if valid is not None:
-        return [Split(np.arange(problem.n_rows), valid)]
+        return [Split(np.arange(problem.n_rows), problem.rows.weight, valid)]
     rng = np.random.default_rng(seed)
     return split_rows(problem.rows, problem.kind, plan.validation_fraction, rng, **more)
 
@@ -169,11 +169,10 @@ def _may_serve(plan: Plan, choice: Choice, valid: Rows | None) -> bool:
 def _member_job(
     problem: Problem, splits: list[Split], valid: Rows | None, plan: Plan, choice: Choice, seed: int
 ) -> Job:
-    which = np.arange(problem.n_rows)
+    which, weight = np.arange(problem.n_rows), problem.rows.weight
     # Rows held out from a last fit tell when to stop training; a model of groups is not trained.
     if valid is None and np.isfinite(problem.patience) and splits and choice.setting is None:
-        which, valid = splits[0]
-    weight = problem.rows.weight[which]
+        which, weight, valid = splits[0]
     if plan.bootstrap:
         total = max(round(weight.sum()), 1)
         counts = np.random.default_rng(seed).multinomial(total, weight / weight.sum())

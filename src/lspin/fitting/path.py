@@ -14,10 +14,12 @@ from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
 from lspin.fitting.recipe import Recipe
 from lspin.tables.grid import Rows, take_rows
+from lspin.tables.merging import find_shared
 from lspin.targets.kind import Kind
 
 SMALL_TABLE = 200  # rows: up to here every row is held out once
 N_FOLDS = 5
+MOST_COPIES = 2**31  # of a row: larger weights count something else
 N_JUDGED = 2  # best starts whose mean decides about a price: one lucky start is no reason to choose it
 TOO_MANY = 1e3  # cost of a feature beyond those a recipe allows the median row
 ONE_ERROR = 1.0  # standard error of the loss: from this tolerance on it decides, not the cost of features
@@ -67,9 +69,10 @@ def fallback_decay(problem: Problem) -> float:
 
 
 class Split(NamedTuple):
-    """Rows to train on, as places among the problem's rows, and rows to judge by."""
+    """Rows to train on, as places among the problem's rows, their weights, and rows to judge by."""
 
     train: np.ndarray
+    weight: np.ndarray
     valid: Rows
 
 
@@ -86,21 +89,54 @@ def split_rows(
 
     Classes and events keep their shares. A class with one row only is never held out. Further parts are held out
     until they have the ``fewest`` rows together.
+
+    Notes
+    -----
+    Equal rows are one row with a weight. Where other rows have the same columns and another target, its copies are
+    dealt out one by one: held out together, they would leave the others alone to say what such rows are like.
+
     """
-    n_rows = len(rows.target)
+    copies = count_copies(rows)
+    n_rows = int(copies.sum())
     cross_validated = n_rows <= SMALL_TABLE
     n_folds = min(n_small_folds if cross_validated else max(round(1 / fraction), 2), max(n_rows // 2, 2))
     strata = kind.strata(rows.target)
-    fold = np.full(n_rows, -1)
+    held = np.zeros((n_folds, len(copies)), int)
     dealt = 0
     for stratum in np.unique(strata):
         members = rng.permutation(np.flatnonzero(strata == stratum))
-        if len(members) > 1:
-            fold[members] = (dealt + np.arange(len(members))) % n_folds
-            dealt += len(members)
-    held_out = range(n_folds if cross_validated else min(max(-(-fewest * n_folds // n_rows), 1), n_folds))
-    splits = [Split(np.flatnonzero(fold != k), take_rows(rows, np.flatnonzero(fold == k))) for k in held_out]
+        total = int(copies[members].sum())
+        if total > 1:
+            ends = dealt + np.cumsum(copies[members])
+            held[:, members] = deal(ends - copies[members], ends, n_folds)
+            dealt += total
+    n_held = n_folds if cross_validated else min(max(-(-fewest * n_folds // n_rows), 1), n_folds)
+    splits = [_hold_out(rows, copies, part) for part in held[:n_held]]
     return [split for split in splits if len(split.train) and len(split.valid.target)]
+
+
+def count_copies(rows: Rows) -> np.ndarray:
+    """Into how many copies a row may be dealt: 1, or its weight if other rows have the same columns."""
+    copies = np.ones(len(rows.weight), int)
+    is_whole = (rows.weight == np.round(rows.weight)) & (rows.weight < MOST_COPIES)
+    if (rows.weight > 1).any() and is_whole.all():
+        shared = find_shared(rows.grid)
+        copies[shared] = rows.weight[shared]
+    return copies
+
+
+def deal(starts: np.ndarray, ends: np.ndarray, n_folds: int) -> np.ndarray:
+    """How many of the numbers from a start to before an end fall to each fold, if they fall to them in turn."""
+    before = -np.arange(n_folds)[:, None] - 1
+    return (ends + before) // n_folds - (starts + before) // n_folds
+
+
+def _hold_out(rows: Rows, copies: np.ndarray, held: np.ndarray) -> Split:
+    share = held / np.maximum(copies, 1)
+    train, valid = np.flatnonzero(held < copies), np.flatnonzero(held)
+    judged = take_rows(rows, valid)
+    weight = rows.weight[train] * (1 - share[train])
+    return Split(train, weight, judged._replace(weight=judged.weight * share[valid]))
 
 
 def choose_price(
@@ -127,10 +163,7 @@ def choose_price(
     if not splits:
         return Choice(FALLBACK_PRICE, fallback_decay(problem), [], [], False)
     closed = judge_closed(problem, splits)
-    weight = problem.rows.weight
-    drafts = [
-        prepare_job(problem, Job(split.train, weight[split.train], split.valid, 0.0, 0.0, 0)) for split in splits
-    ]
+    drafts = [prepare_job(problem, Job(split.train, split.weight, split.valid, 0.0, 0.0, 0)) for split in splits]
     tried: list[Tried] = []
     interrupted = False
     for settings in _stages(problem, closed.candidate.sparsity, tried, walks=len(seeds) == 1):

@@ -27,7 +27,7 @@ def choose_rising(problem: Problem, splits: list[Split], *, seed: int, progress:
     highest = problem.recipe.prices[0] * closed.candidate.sparsity
     runs: list[list[Stage]] = []
     for split in splits:
-        job = Job(split.train, problem.rows.weight[split.train], split.valid, highest, decay, seed)
+        job = Job(split.train, split.weight, split.valid, highest, decay, seed)
         runs.append(settle_levels(problem, prepare_job(problem, job), progress))
         progress.finish_fit()
     levels = [judge_stage(problem, splits, stages, highest) for stages in zip(*runs, strict=False)]

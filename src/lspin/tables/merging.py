@@ -27,6 +27,12 @@ def merge_rows(table: Grid, target: np.ndarray, weight: np.ndarray) -> Rows:
     )
 
 
+def find_shared(table: Grid) -> np.ndarray:
+    """Which rows have the same values as another one, shape ``(n,)``."""
+    _, which, counts = np.unique(_hash_rows(gather(table)), return_inverse=True, return_counts=True)
+    return counts[which] > 1
+
+
 def _hash_rows(table: Grid) -> np.ndarray:
     values = table.values
     salts = _mix(np.arange(values.shape[1], dtype=np.uint64))
