@@ -77,7 +77,7 @@ def test_excess_does_not_depend_on_the_unit_of_weights():
     ],
 )
 def test_groups_are_chosen_if_clearly_better_and_few_if_as_good(better_by, expected):
-    noise = RNG.normal(size=(3, 200))
+    noise = np.random.default_rng(1).normal(size=(3, 200))
     errors = {WHOLE: 5 + noise[0]}
     for gain, part in zip(better_by.items(), noise[1:], strict=True):
         errors[Rule("components", gain[0])] = 5 + 0.5 * noise[0] + 0.1 * part - gain[1]

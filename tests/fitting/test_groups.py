@@ -373,3 +373,12 @@ def test_a_survival_model_of_one_group_is_cox_regression():
     used = model.coef_ != 0
     means = [hazards[time >= t] @ X[time >= t][:, used] / hazards[time >= t].sum() for t in time]
     np.testing.assert_allclose(np.mean(means, axis=0), X[:, used].mean(axis=0), atol=0.05)
+
+
+def test_one_group_has_all_columns_in_the_end_even_copies_of_others():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 12))
+    _, basis = find(np.hstack([X, X]), X[:, 0] + rng.normal(size=40), WHOLE)
+    terms = basis.ladder[24]
+    assert sorted(term.column for term in terms) == list(range(24))
+    assert terms[0].column in (0, 12)

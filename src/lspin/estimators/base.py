@@ -204,8 +204,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
     def gate_signs(self, X: Any) -> np.ndarray:
         """Sign of each coefficient in each row, shape ``(n_samples, n_columns)``.
 
-        It is 1, or -1 where the row's group uses a feature with the opposite sign (``start_`` is ``'groups'``). A row
-        between two groups has a number in between.
+        It is 1, or -1 where ``start_`` is ``'groups'`` and the row's group uses a feature with the opposite sign.
+        A row between two groups has a number in between.
         """
         table = self._read(X)
         return predict_signs(self._linear_member, table)

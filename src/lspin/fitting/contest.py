@@ -1,5 +1,6 @@
 """Which start serves a table: models of groups and networks are judged on the same held-out rows."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -8,26 +9,28 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
-from lspin.fitting.groups import Basis, Setting, build_member, find_basis, look_at, open_all, predict_mixture
+from lspin.fitting.groups import Basis, Setting, build_member, find_basis, look_at, make_member, predict_mixture
 from lspin.fitting.judging import excess, row_losses
 from lspin.fitting.path import Candidate, Choice, Split, held_out_loss, weighted_median
 from lspin.fitting.prediction import Member, predict_counted
 from lspin.fitting.problem import Problem, has_many_columns
 from lspin.structure.divisions import ALL, RULES, WHOLE, Rule
+from lspin.structure.mixture import MOST_TERMS
 from lspin.tables.encoding import Encoding, encode, learn_encoding
 from lspin.tables.grid import Rows, take_rows
 
-FEWEST_JUDGED = 400  # rows that decide between models of groups, as long as there are as many
+FEWEST_JUDGED = 800  # rows that decide between models of groups, as long as there are as many
 N_SMALL_FOLDS = 10  # of a small table: with more rows to learn from, folds find as many columns as the whole
 MOST_ROWS = 20_000  # that a model of groups is judged by; the chosen one learns from all
 CLEARLY = 2.0  # standard errors by which groups must be better than none
-AS_GOOD = 1.0  # standard errors within which fewer groups are preferred
-WORTH_IT = 2.5  # standard errors by which the best of all levels must be better than a constant,
-WHOLE_WORTH = 1.65  # or a ridge of all columns, which was not picked by its success
+AS_GOOD = 1.0  # standard errors within which fewer groups or features may be preferred
+WORTH_IT = 2.5  # standard errors by which the chosen level or a ridge must be better than a constant
 TIE = 1.0  # standard errors within which a model of groups is preferred to a network
 HOPELESS = 0.0  # standard errors by which trees must be worse than groups for no network to be tried
 FAR_BEHIND = 0.03  # of what a model of groups gains: a network that is behind by more is not looked at further
-PENALTIES = (1e-3, 6e-3, 4e-2, 0.2)
+PENALTIES = tuple(float(penalty) for penalty in np.geomspace(1e-3, 8, 11))
+FEWER = 3.0  # factor between two numbers of columns that a ridge of a wide table is tried with
+MANY_RIDGES = 1000  # rows up to which it is; beyond, all columns only
 LEAST_PRICE = 1e-3  # of a level that gains nothing, as a part of the highest price
 
 
@@ -69,6 +72,13 @@ class Level:
         return float(np.average(self.losses, weights=self.weight))
 
     @cached_property
+    def errors(self) -> np.ndarray:
+        """Squared errors of every held-out row, as a regression of the target has them."""
+        said = np.concatenate([self._problem.kind.expect(outputs) for outputs in self.outputs])
+        truth = np.concatenate([self._problem.kind.regressand(rows) for rows in self._valid])
+        return ((said - truth) ** 2).sum(axis=1)
+
+    @cached_property
     def mean_open(self) -> float:
         """Open gates of a held-out row."""
         return float(np.average(self.n_open, weights=self.weight))
@@ -88,17 +98,19 @@ class Level:
 class Contender:
     """The best model of groups, and its path."""
 
-    def __init__(self, problem: Problem, levels: list[Level], errors: dict[Rule, np.ndarray]) -> None:
+    def __init__(self, problem: Problem, levels: list[Level]) -> None:
         lowest, constant = (
             min(levels, key=key) for key in (lambda level: level.loss, lambda level: level.n_terms)
         )
+        dearest = lowest.loss + problem.tolerance * max(constant.loss - lowest.loss, 0.0)
         close = [
-            level for level in levels if excess(level.losses, lowest.losses, level.weight) <= problem.tolerance
+            level
+            for level in levels
+            if level.loss <= dearest and excess(level.losses, lowest.losses, level.weight) <= AS_GOOD
         ]
         self.level = min(close, key=lambda level: (level.mean_open, level.loss))
         if not tells_something(levels, self.level, constant):
             self.level = constant
-        self.errors = errors[self.level.setting.rule]
         self.dense = max(levels, key=lambda level: (level.setting.rule in ONE_GROUP, level.n_terms))
         rules = ONE_GROUP if self.level.setting.rule in ONE_GROUP else (self.level.setting.rule,)
         shown = keep_best_penalty([level for level in levels if level.setting.rule in rules])
@@ -121,10 +133,12 @@ class Contender:
 
 
 def tells_something(levels: list[Level], chosen: Level, constant: Level) -> bool:
-    """Whether any column is worth its gate: the best of many levels may be so by chance, a ridge of all is not."""
+    """Whether any column is worth its gate: by the chosen level, or by a ridge of all columns.
+
+    At the strongest penalty a ridge hardly learns the noise of its rows, so it sees many weak effects best.
+    """
     ridge = max(levels, key=lambda level: (level.setting.rule in ONE_GROUP, level.n_terms, level.setting.penalty))
-    gains = (excess(constant.losses, level.losses, constant.weight) for level in (chosen, ridge))
-    return any(gain >= least for gain, least in zip(gains, (WORTH_IT, WHOLE_WORTH), strict=True))
+    return any(excess(constant.losses, level.losses, constant.weight) >= WORTH_IT for level in (chosen, ridge))
 
 
 def find_contender(problem: Problem, splits: list[Split]) -> Contender | None:
@@ -140,16 +154,15 @@ def judge_groups(problem: Problem, splits: list[Split]) -> Contender:
     trials = find_trials(problem, splits)
     errors = {rule: quick_errors(splits, made) for rule, made in trials.items()}
     weight = np.concatenate([split.valid.weight for split in splits])
-    n_groups = {rule: made[0].basis.n_groups for rule, made in trials.items()}
-    best = choose_rule(errors, weight, n_groups)
-    levels = walk(problem, best, trials[best], sorted({n for trial in trials[best] for n in trial.basis.ladder}))
+    best = choose_rule(errors, weight, {rule: made[0].basis.n_groups for rule, made in trials.items()})
+    levels = walk(problem, best, trials[best])
     if best != WHOLE:
-        # Groups were better as it is: of models without any, the extremes will do.
+        # Groups are better than none: of models without any, the extremes will do.
         most = max(max(trial.basis.ladder) for trial in trials[WHOLE])
-        levels += walk(problem, WHOLE, trials[WHOLE], [0, most])
+        levels += [make_level(problem, Setting(WHOLE, count, PENALTIES[-1]), trials[WHOLE]) for count in (0, most)]
     if problem.is_wide:
-        levels.append(open_every_gate(problem, splits))
-    return Contender(problem, levels, {**errors, ALL: errors[WHOLE]})
+        levels += [open_many(problem, splits, count) for count in count_many(problem)]
+    return Contender(problem, levels)
 
 
 def suits_groups(problem: Problem) -> bool:
@@ -199,23 +212,49 @@ def choose_rule(errors: dict[Rule, np.ndarray], weight: np.ndarray, n_groups: di
     return min(close, key=lambda rule: (n_groups[rule], mean(rule)))
 
 
-def walk(problem: Problem, rule: Rule, trials: list[Trial], counts: list[int]) -> list[Level]:
-    """Levels of a rule's path with given numbers of terms."""
-    valid = [trial.valid for trial in trials]
-    settings = [Setting(rule, n, penalty) for n in counts for penalty in (PENALTIES if n else PENALTIES[:1])]
-    return [
-        Level(problem, setting, [build_member(trial.basis, setting) for trial in trials], valid)
-        for setting in settings
-    ]
+def walk(problem: Problem, rule: Rule, trials: list[Trial]) -> list[Level]:
+    """All levels of a rule's path: no term, few at penalties near the best for fewer, the most at any penalty."""
+    *counts, most = sorted({count for trial in trials for count in trial.basis.ladder})
+    levels: list[Level] = []
+    first = 0
+    for n_terms in counts:
+        penalties = PENALTIES[first:] if n_terms else PENALTIES[:1]
+        tried = raise_penalty(problem, Setting(rule, n_terms), trials, penalties)
+        levels += tried
+        # More columns mostly want a stronger penalty, at times one that is a little weaker.
+        first = max(PENALTIES.index(min(tried, key=lambda level: level.loss).setting.penalty) - 1, 0)
+    return levels + [make_level(problem, Setting(rule, most, penalty), trials) for penalty in PENALTIES]
 
 
-def open_every_gate(problem: Problem, splits: list[Split]) -> Level:
-    """The dense end of a wide table's path: a ridge of all columns."""
-    members = []
-    for split in splits:
-        rows, encoding = take_training(problem, split)
-        members.append(open_all(rows, encoding, problem.kind))
-    setting = Setting(ALL, problem.encoding.n_features)
+def raise_penalty(
+    problem: Problem, setting: Setting, trials: list[Trial], penalties: Sequence[float]
+) -> list[Level]:
+    """A level at one penalty after the other, for as long as the loss falls."""
+    levels: list[Level] = []
+    for penalty in penalties:
+        levels.append(make_level(problem, setting._replace(penalty=penalty), trials))
+        if len(levels) > 1 and levels[-1].loss >= levels[-2].loss:
+            break
+    return levels
+
+
+def make_level(problem: Problem, setting: Setting, trials: list[Trial]) -> Level:
+    """A setting on the held-out rows of all splits."""
+    members = [build_member(trial.basis, setting) for trial in trials]
+    return Level(problem, setting, members, [trial.valid for trial in trials])
+
+
+def count_many(problem: Problem) -> list[int]:
+    """Numbers of features of a wide table that a ridge is tried with: all, and fewer by a factor."""
+    n_features = problem.encoding.n_features
+    factors = FEWER ** np.arange(10 if problem.n_rows <= MANY_RIDGES else 1)
+    return [int(n_features / factor) for factor in factors if factor == 1 or n_features / factor > MOST_TERMS]
+
+
+def open_many(problem: Problem, splits: list[Split], n_features: int) -> Level:
+    """The dense end of a wide table's path: a ridge of many columns."""
+    setting = Setting(ALL, n_features)
+    members = [make_member(*take_training(problem, split), problem.kind, setting) for split in splits]
     return Level(problem, setting, members, [split.valid for split in splits])
 
 
@@ -250,7 +289,7 @@ def calls_for_networks(problem: Problem, contender: Contender, splits: list[Spli
         return True
     errors = np.concatenate([tree_errors(problem, split) for split in splits])
     places = contender.find([split.valid for split in splits])
-    return excess(errors, contender.errors[places], chosen.weight[places]) < HOPELESS
+    return excess(errors, chosen.errors[places], chosen.weight[places]) < HOPELESS
 
 
 def tree_errors(problem: Problem, split: Split) -> np.ndarray:

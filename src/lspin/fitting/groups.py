@@ -10,7 +10,7 @@ from lspin.core.model import Networks
 from lspin.core.networks import Layer
 from lspin.fitting.anchors import fit_ridge
 from lspin.fitting.linear import fit_linear
-from lspin.fitting.ordering import Atoms, Ladder, build_ladder
+from lspin.fitting.ordering import Atoms, Ladder, append_rest, build_ladder
 from lspin.fitting.prediction import Member
 from lspin.structure.divisions import ALL, WHOLE, Cloud, Divisions, Rule
 from lspin.structure.mixture import (
@@ -23,7 +23,7 @@ from lspin.structure.mixture import (
     order_terms,
     solve_terms,
 )
-from lspin.structure.screening import MOST_LOOKED_AT, screen_features
+from lspin.structure.screening import MOST_LOOKED_AT, find_related, screen_features
 from lspin.tables.encoding import Encoding, encode, encode_inputs, keep_features, pick_features
 from lspin.tables.grid import Rows, column_blocks
 from lspin.targets.kind import Kind
@@ -35,6 +35,7 @@ SHUT = -1.0  # the same of a feature that no group uses
 FEW_TELLING = 2  # features that tell the groups: up to here they are part of the reason, and their gate is open
 FARTHEST = 5.0  # an origin may lie from the mean of its column, in standard deviations
 LEAST_PENALTY = 1e-3
+MOST_RIDGED = 300  # inputs of which a single group may have all
 
 
 class Setting(NamedTuple):
@@ -67,7 +68,7 @@ class Basis:
     kept: np.ndarray  # places of the features among all
     whole: Encoding  # of all features
     kind: Kind
-    most_terms: int
+    most_terms: float
 
     @cached_property
     def members(self) -> np.ndarray:
@@ -88,7 +89,11 @@ class Basis:
     def ladder(self) -> Ladder:
         """Terms of models with more and more of them."""
         atoms = Atoms(self.cloud.values, self.members, self.rows.target, self.cloud.weight, self.kind.loss)
-        return build_ladder(atoms, self.kind.constant(self.rows), self.most_terms)
+        ladder = build_ladder(atoms, self.kind.constant(self.rows), int(min(self.most_terms, MOST_TERMS)))
+        n_inputs = len(self.whole.owners)
+        if self.n_groups == 1 and n_inputs <= min(self.most_terms, MOST_RIDGED):
+            ladder[n_inputs] = append_rest(ladder[max(ladder)], n_inputs)
+        return ladder
 
     def take_terms(self, n_terms: int) -> list[Term]:
         """So many terms, or as many as there are."""
@@ -119,7 +124,7 @@ def look_at(rows: Rows, encoding: Encoding, kind: Kind) -> Sight:
     return Sight(rows, encoding, kind, Divisions(Cloud(values, encoding.owners, outputs, weight)))
 
 
-def find_basis(sight: Sight, rule: Rule, most_terms: int = MOST_TERMS) -> Basis | None:
+def find_basis(sight: Sight, rule: Rule, most_terms: float = np.inf) -> Basis | None:
     """Groups by a rule and the order in which columns count; nothing where the rule does not apply."""
     labels = sight.divisions.divide(rule)
     if labels is None:
@@ -176,11 +181,11 @@ def _unit(outputs: np.ndarray, weight: np.ndarray) -> float:
 def make_member(rows: Rows, encoding: Encoding, kind: Kind, setting: Setting) -> Member:
     """The model of a setting; of one group, where the rows cannot be divided that way."""
     if setting.rule == ALL:
-        return open_all(rows, encoding, kind)
+        return open_many(rows, encoding, kind, setting.n_terms)
     sight = look_at(rows, encoding, kind)
     basis = find_basis(sight, setting.rule, setting.n_terms) or find_basis(sight, WHOLE, setting.n_terms)
     assert basis is not None
-    return widen(build_member(basis, setting), basis)
+    return widen(build_member(basis, setting), basis.whole, basis.kept)
 
 
 def build_member(basis: Basis, setting: Setting) -> Member:
@@ -283,6 +288,16 @@ def move_groups(basis: Basis, origin: np.ndarray) -> Layer:
     return Layer(np.vstack([directions, flags]), bias)
 
 
+def open_many(rows: Rows, encoding: Encoding, kind: Kind, n_features: int) -> Member:
+    """A ridge of the columns most closely related to the target, with all their gates open."""
+    if n_features >= encoding.n_features:
+        return open_all(rows, encoding, kind)
+    values = look_at(rows, encoding, kind).divisions.cloud
+    kept = find_related(values, n_features)
+    narrow = open_all(narrow_rows(rows, encoding, kept), keep_features(encoding, kept), kind)
+    return widen(narrow, encoding, kept)
+
+
 def open_all(rows: Rows, encoding: Encoding, kind: Kind) -> Member:
     """A ridge of all columns with all gates open; its scale is learned from rows that it has not seen."""
     parts = list(column_blocks(len(rows.target), len(encoding.owners)))
@@ -304,9 +319,8 @@ def open_all(rows: Rows, encoding: Encoding, kind: Kind) -> Member:
     )
 
 
-def widen(member: Member, basis: Basis) -> Member:
-    """The same model for a table with all columns; the gates of the others are shut."""
-    whole, kept = basis.whole, basis.kept
+def widen(member: Member, whole: Encoding, kept: np.ndarray) -> Member:
+    """The same model for a table with all columns, of which it has kept some; the gates of the others are shut."""
     if len(kept) == whole.n_features:
         return member
     networks, inputs = member.networks, np.isin(whole.owners, kept)

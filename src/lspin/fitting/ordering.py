@@ -96,6 +96,12 @@ def build_ladder(atoms: Atoms, constant: np.ndarray, n_terms: int) -> Ladder:
     return ladder
 
 
+def append_rest(terms: list[Term], n_inputs: int) -> list[Term]:
+    """All columns of a single group: behind the terms those that add nothing of their own, as a ridge has them."""
+    rest = sorted(set(range(n_inputs)) - {term.column for term in terms})
+    return terms + [Term(0, column) for column in rest]
+
+
 def count_next(n_terms: int) -> int:
     """How many terms are added at once."""
     return 1 if n_terms < SINGLE_STEPS else max(int((COARSE_STEP - 1) * n_terms), 1)

@@ -22,7 +22,8 @@ N_FOLDS = 5
 MOST_COPIES = 2**31  # of a row: larger weights count something else
 N_JUDGED = 2  # best starts whose mean decides about a price: one lucky start is no reason to choose it
 TOO_MANY = 1e3  # cost of a feature beyond those a recipe allows the median row
-ONE_ERROR = 1.0  # standard error of the loss: from this tolerance on it decides, not the cost of features
+ONE_ERROR = 1.0  # standard error of the loss within which fewer features are preferred,
+ALL_GAIN = 1.0  # where the tolerance is all there is to gain; below, the cost of features decides
 FALLBACK_PRICE = 0.01  # where a table has too few rows to hold any out
 WAVE = 3  # prices tried at once while searching for a number of features
 N_WAVES = 4
@@ -177,7 +178,7 @@ def choose_price(
     beaten = interrupted or any(beats_constant(t, closed, target, problem.kind) for t in tried)
     allowed = [t for t in tried if t.fits or not beaten]
     best = min(allowed, key=lambda t: t.cost, default=closed)
-    if problem.tolerance >= ONE_ERROR:
+    if problem.tolerance >= ALL_GAIN:
         best = find_sparsest(problem, splits, [t for t in allowed if t.fits]) or best
     return Choice(
         best.candidate.sparsity,
@@ -189,7 +190,7 @@ def choose_price(
 
 
 def find_sparsest(problem: Problem, splits: list[Split], tried: list[Tried]) -> Tried | None:
-    """The model with the fewest features of those whose held-out loss is within the tolerance of the lowest."""
+    """The model with the fewest features of those whose held-out loss is within a standard error of the lowest."""
     if not tried:
         return None
     valid = [split.valid for split in splits]
@@ -199,7 +200,7 @@ def find_sparsest(problem: Problem, splits: list[Split], tried: list[Tried]) -> 
         for pairs in (list(zip(t.fits, valid, strict=True)) for t in tried)
     ]
     lowest = min(losses, key=lambda one: np.average(one, weights=weight))
-    close = [t for t, one in zip(tried, losses, strict=True) if excess(one, lowest, weight) <= problem.tolerance]
+    close = [t for t, one in zip(tried, losses, strict=True) if excess(one, lowest, weight) <= ONE_ERROR]
     return min(close, key=lambda t: t.candidate.mean_features)
 
 

@@ -35,7 +35,7 @@ class Problem:
     max_epochs: int | None
     batch_size: int
     patience: float
-    tolerance: float  # standard errors of the held-out loss within which fewer features are preferred
+    tolerance: float  # part of the best model's gain over a constant that fewer features may cost
     n_valid: int = 0  # the most rows any of the fits is judged by
 
     @property

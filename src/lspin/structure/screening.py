@@ -24,6 +24,12 @@ def screen_features(cloud: Cloud, labels: np.ndarray) -> np.ndarray:
     return np.union1d(counting, _most(_by_feature(apart, cloud.owners), MOST_SIGNS))
 
 
+def find_related(cloud: Cloud, number: int) -> np.ndarray:
+    """The features most closely related to the outputs, in the order of the table."""
+    told = _relate(cloud, cloud.weight.astype(cloud.values.dtype))
+    return np.sort(_most(_by_feature(told, cloud.owners), number))
+
+
 def _relate(cloud: Cloud, weight: np.ndarray) -> np.ndarray:
     """Rows of a group times the part of the outputs' variance that each column explains in it."""
     middle = weight @ cloud.outputs / weight.sum()

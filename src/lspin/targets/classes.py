@@ -123,6 +123,10 @@ class Classes(Kind):
         codes = np.arange(self.n_outputs) if self.n_outputs > 1 else np.array([1])
         return np.where(rows.target[:, None] == codes, 1.0, -1.0)
 
+    def expect(self, outputs: np.ndarray) -> np.ndarray:
+        """The mean of these codes by the probabilities."""
+        return 2 * self.probabilities(outputs)[:, -self.n_outputs :] - 1
+
     @property
     def output_unit(self) -> float:
         """Logits that a ridge of these codes stands for."""

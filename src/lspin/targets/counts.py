@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.metrics import d2_tweedie_score
 
-from lspin.core.losses import POISSON, RowLoss
+from lspin.core.losses import LARGEST_LOG_RATE, POISSON, RowLoss
 from lspin.tables.grid import Rows
 from lspin.targets.intervals import Interval, bootstrap
 from lspin.targets.kind import Forecast, Metric, Peer
@@ -77,6 +77,10 @@ class Counts(Response):
     def regressand(self, rows: Rows) -> np.ndarray:
         """Counts above their mean: the first step of Newton's method towards the log rate."""
         return rows.target[:, None] - 1.0
+
+    def expect(self, outputs: np.ndarray) -> np.ndarray:
+        """The rate above the mean."""
+        return np.exp(np.clip(outputs, None, LARGEST_LOG_RATE)) - 1.0
 
     def _constant_loss(self, target: np.ndarray, weight: np.ndarray) -> float:
         outputs = np.log([[max(np.average(target, weights=weight), SMALLEST_RATE)]])

@@ -159,6 +159,10 @@ class Kind(ABC):
         """Target of a ridge regression, shape ``(n, n_outputs)``."""
         return rows.target[:, None]
 
+    def expect(self, outputs: np.ndarray) -> np.ndarray:
+        """The regressand that outputs lead one to expect, shape ``(n, n_outputs)``."""
+        return outputs
+
     @property
     def output_unit(self) -> float:
         """Factor from the predictions of this ridge regression to outputs."""
