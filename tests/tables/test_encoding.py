@@ -8,12 +8,15 @@ import scipy.sparse as sp
 from lspin.tables.encoding import (
     LARGEST_DEVIATION,
     common_unit,
+    context_blocks,
     encode,
     gating_context,
+    give_context,
     learn_encoding,
+    relearn_encoding,
     scale_sparse,
 )
-from lspin.tables.grid import Rows
+from lspin.tables.grid import Rows, take_rows
 from lspin.tables.reading import read_table
 from small_tables import rows_of
 
@@ -152,3 +155,38 @@ def test_other_tables_have_no_common_unit(change):
     pixels = np.random.default_rng(0).integers(0, 256, size=(160, 120)).astype(float)
     pixels[0] = 255.0
     assert common_unit(rows_of(change(pixels))) is None
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_a_context_is_the_inputs_of_its_columns_and_their_flags(holes):
+    frame = pd.DataFrame(
+        {"a": [1.0, 2.0, 4.0, 8.0], "kind": pd.Categorical(list("xyxz")), "b": [0.0, 1.0, 0.0, 1.0]}
+    )
+    if holes:
+        frame.loc[1, "a"] = frame.loc[2, "b"] = np.nan
+    table, levels = read_table(frame)
+    rows = Rows(table, np.arange(4), np.ones(4), np.arange(4))
+    encoding = give_context(learn_encoding(rows, levels, 3), np.array([1, 2]), context_only=True)
+    inputs, missing = encode(table, encoding)
+    flags = [frame[["kind", "b"]].isna().to_numpy(float)] if holes else []
+    expected = np.hstack([inputs[:, 1:], *flags])
+    context = gating_context(inputs, missing, encoding)
+    np.testing.assert_array_equal(context, expected)
+    np.testing.assert_array_equal(np.hstack(list(context_blocks(table, encoding))), expected)
+    assert encoding.n_context == expected.shape[1]
+    assert encoding.gated_features.tolist() == [0]
+
+
+def test_a_context_stays_where_scales_are_learned_again():
+    rows = rows_of(np.random.default_rng(0).normal(size=(6, 3)))
+    known = give_context(learn_encoding(rows, {}, 3), np.array([2]), context_only=True)
+    again = relearn_encoding(take_rows(rows, np.arange(4)), known)
+    assert again.context.tolist() == [2]
+    assert again.context_only
+    assert again.scale[0] != known.scale[0]
+
+
+def test_of_a_context_the_columns_that_vary_count():
+    values = np.array([[1.0, 5.0, 0.0], [2.0, 5.0, 1.0], [4.0, 5.0, 0.0]])
+    encoding = give_context(learn_encoding(rows_of(values), {}, 3), np.array([1, 2]), context_only=False)
+    assert encoding.features[encoding.context].tolist() == [2]

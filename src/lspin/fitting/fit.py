@@ -14,10 +14,10 @@ from lspin.core.networks import Layer
 from lspin.core.penalties import squared_distances
 from lspin.core.rows import AnyTable, place_dense, place_entries
 from lspin.fitting.groups import Setting, make_member
-from lspin.fitting.prediction import Member, predict_counted
+from lspin.fitting.prediction import Member, find_opened, predict_counted
 from lspin.fitting.preparation import Anchor, Prepared, Problem, gated_inputs, look, prepare
 from lspin.fitting.recipe import count_epochs
-from lspin.tables.encoding import Encoding, context_blocks, learn_encoding, missing_flags
+from lspin.tables.encoding import Encoding, context_blocks, missing_flags, relearn_encoding
 from lspin.tables.grid import Rows, take_grid, take_rows
 
 if TYPE_CHECKING:
@@ -63,10 +63,9 @@ def prepare_rows(problem: Problem, rows: Rows) -> Prepared:
 
 def learn_row_encoding(problem: Problem, rows: Rows) -> Encoding:
     """The encoding of the whole table, or one learned from these rows if they are others."""
-    encoding = problem.encoding
     if np.array_equal(rows.weight, problem.rows.weight):
-        return encoding
-    return learn_encoding(rows, encoding.levels, encoding.n_columns, encoding.features)
+        return problem.encoding
+    return relearn_encoding(rows, problem.encoding)
 
 
 def prepare_job(problem: Problem, job: Job) -> Job:
@@ -93,8 +92,7 @@ def fit_groups(problem: Problem, job: Job, rows: Rows) -> Fit:
 def train_networks(problem: Problem, job: Job, rows: Rows, report: Report | None) -> Fit:
     """Train both networks from a random start."""
     prepared, trained = _train(problem, job, rows, report, keeps_stages=False)
-    member = Member(prepared.encoding, finish_networks(trained.weights, prepared))
-    return Fit(member, trained.history, trained.interrupted)
+    return Fit(finish_member(trained.weights, prepared, rows), trained.history, trained.interrupted)
 
 
 class Stage(NamedTuple):
@@ -106,10 +104,9 @@ class Stage(NamedTuple):
 
 def train_stages(problem: Problem, job: Job, report: Report | None) -> list[Stage]:
     """Train both networks and keep what they are on the way."""
-    prepared, trained = _train(problem, job, training_rows(problem, job), report, keeps_stages=True)
-    members = [
-        (done, Member(prepared.encoding, finish_networks(weights, prepared))) for done, weights in trained.stages
-    ]
+    rows = training_rows(problem, job)
+    prepared, trained = _train(problem, job, rows, report, keeps_stages=True)
+    members = [(done, finish_member(weights, prepared, rows)) for done, weights in trained.stages]
     return [Stage(done, Fit(member, trained.history, trained.interrupted)) for done, member in members]
 
 
@@ -212,7 +209,9 @@ class Room(NamedTuple):
 
 def measure_room(tables: list[Rows], prepared: Prepared, batch_size: int) -> Room:
     """Room for the entries of the gated inputs and flags of any of the tables, and of any batch of theirs."""
-    kept = prepared.encoding.features[prepared.inputs]  # a sparse table has one input a column
+    # A sparse table has one input a column; what gates look at may have no gate.
+    seen = np.arange(0) if prepared.encoding.context is None else prepared.encoding.context
+    kept = prepared.encoding.features[np.union1d(prepared.inputs, seen)]
     most_table = most_batch = 0
     for values, missing, _ in (rows.grid for rows in tables):
         stored = values if len(kept) == values.shape[1] else values[:, kept]
@@ -240,7 +239,7 @@ def place_rows(
     shut = None
     if room is not None:
         values = place_entries(gated_inputs(rows, prepared), padded, room.n_table)
-        if view is None and encoding.sees_missing:
+        if view is None and (encoding.sees_missing or encoding.context is not None):
             (seen,) = context_blocks(rows.grid, encoding)
             context = place_entries(seen, padded, room.n_table)
     else:
@@ -249,6 +248,8 @@ def place_rows(
             flags = missing_flags(rows.grid, encoding)
             flags = np.zeros((len(rows.target), encoding.n_features)) if flags is None else flags
             shut = pad(flags[:, prepared.features], padded)
+        if encoding.context is not None:
+            context = place_dense(np.hstack(list(context_blocks(rows.grid, encoding))), padded)
     if view is not None:
         context = place_dense(view.training if trains else look(view, rows, encoding), padded)
     return TrainingRows(
@@ -270,6 +271,16 @@ def median_distance(rows: Rows, prepared: Prepared, n_most: int = 500) -> float:
     return float(np.median(distances)) if len(distances) and np.median(distances) > 0 else 1.0
 
 
+def finish_member(networks: Networks, prepared: Prepared, rows: Rows) -> Member:
+    """The model that training leaves.
+
+    Where gates look at a context, a gate that no training row opens never opens, so that a new row needs no value
+    behind it.
+    """
+    member = Member(prepared.encoding, finish_networks(networks, prepared))
+    return member if prepared.encoding.context is None else shut_unused(member, rows)
+
+
 def finish_networks(networks: Networks, prepared: Prepared) -> Networks:
     """Weights in double precision, for all features and acting on the inputs themselves."""
     gating, prediction = (
@@ -287,6 +298,19 @@ def finish_networks(networks: Networks, prepared: Prepared) -> Networks:
     if len(prepared.features) < prepared.encoding.n_features:
         return unscreen(Networks(gating, prediction, own), prepared)
     return Networks(gating, prediction, own)
+
+
+def shut_unused(member: Member, rows: Rows) -> Member:
+    """The same model, with gates that none of these rows opens shut for all."""
+    encoding, networks = member
+    gating, prediction, own = networks[:3]
+    features = find_opened(member, rows.grid)
+    kept, kept_inputs = (np.isin(places, features) for places in (np.arange(encoding.n_features), encoding.owners))
+    last = Layer(gating[-1].weights * kept, np.where(kept, gating[-1].bias, SHUT))
+    first = Layer(prediction[0].weights * kept_inputs[:, None], prediction[0].bias)
+    own = None if own is None else own * kept
+    changed = networks._replace(gating=(*gating[:-1], last), prediction=(first, *prediction[1:]), own=own)
+    return Member(encoding, changed)
 
 
 def unscreen(networks: Networks, prepared: Prepared) -> Networks:

@@ -126,6 +126,15 @@ def predict_counted(members: list[Member], table: Grid, foreign: Any = None) -> 
     return Counted(*(np.concatenate(field) for field in zip(*parts, strict=True)))
 
 
+def find_opened(member: Member, table: Grid) -> np.ndarray:
+    """The features whose gate is open in any row, some rows at a time."""
+    is_open = np.zeros(member.encoding.n_columns, bool)
+    for block in row_blocks(table.n_rows, row_length(table)):
+        gates = predict_member(member, take_grid(table, block)).gates
+        is_open |= np.asarray((gates > 0).sum(axis=0)).ravel() > 0
+    return np.flatnonzero(is_open[member.encoding.features])
+
+
 def check_gates(gates: Any, shape: tuple[int, int]) -> None:
     """Raise an error unless gates have the shape of the table and lie in [0, 1]."""
     if gates.shape != shape:

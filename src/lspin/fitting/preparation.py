@@ -6,7 +6,7 @@ import numpy as np
 
 from lspin.fitting.anchors import Blocks, Ridge, fit_ridge, fit_sparse_ridge, naive_bayes_weights, separation
 from lspin.fitting.problem import Problem
-from lspin.tables.encoding import Encoding, context_blocks, encode_inputs, scale_sparse
+from lspin.tables.encoding import Encoding, context_blocks, encode_inputs, input_blocks, scale_sparse
 from lspin.tables.grid import Rows
 from lspin.tables.reading import columns_of_inputs
 
@@ -60,12 +60,10 @@ class Prepared(NamedTuple):
 
 def prepare(problem: Problem, rows: Rows, encoding: Encoding) -> Prepared:
     """Screen the features, find what the gates look at and where the predictor starts."""
-    prepared = Prepared(encoding, np.arange(encoding.n_features), np.arange(len(encoding.owners)), None, None)
+    features, view = screen(problem, rows, encoding), None
     if problem.recipe.sees_scores:
-        features = screen(problem, rows, encoding)
-        chosen = np.flatnonzero(np.isin(encoding.owners, features))
-        ridge = solve_ridge(problem, rows, lambda: context_blocks(rows.grid, encoding))
-        prepared = Prepared(encoding, features, chosen, see_scores(ridge), None)
+        view = see_scores(solve_ridge(problem, rows, lambda: context_blocks(rows.grid, encoding)))
+    prepared = Prepared(encoding, features, np.flatnonzero(np.isin(encoding.owners, features)), view, None)
     return prepared._replace(anchor=find_anchor(problem, rows, prepared))
 
 
@@ -104,14 +102,14 @@ def find_anchor(problem: Problem, rows: Rows, prepared: Prepared) -> Anchor | No
 
 def screen(problem: Problem, rows: Rows, encoding: Encoding) -> np.ndarray:
     """The features whose values tell most about the target, one by one; in the order of the table."""
-    n_screened = problem.recipe.n_screened
-    if n_screened is None or n_screened >= encoding.n_features:
-        return np.arange(encoding.n_features)
-    blocks = context_blocks(rows.grid, encoding)
+    n_screened, gated = problem.recipe.n_screened, encoding.gated_features
+    if n_screened is None or n_screened >= len(gated):
+        return gated
+    blocks = input_blocks(rows.grid, encoding)
     told = [separation(block, rows.target, rows.weight, is_class=problem.kind.has_classes) for block in blocks]
     best = np.zeros(encoding.n_features)
-    np.maximum.at(best, encoding.owners, np.concatenate(told)[: len(encoding.owners)])
-    return np.sort(np.argsort(-best, kind="stable")[:n_screened])
+    np.maximum.at(best, encoding.owners, np.concatenate(told))
+    return np.sort(gated[np.argsort(-best[gated], kind="stable")[:n_screened]])
 
 
 def see_scores(ridge: Ridge) -> View:

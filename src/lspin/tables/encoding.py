@@ -29,6 +29,8 @@ class Encoding:
     levels: Levels  # of the categorical columns, by their position
     sees_missing: bool  # whether the gating network is told which values are missing
     zero_is_absent: bool = False  # whether a 0 is no value at all, so that it has no gate
+    context: np.ndarray | None = None  # which of the features the gates look at, ascending; None: all
+    context_only: bool = False  # whether these features are for the gates alone, so that theirs never open
 
     @property
     def n_features(self) -> int:
@@ -36,9 +38,31 @@ class Encoding:
         return len(self.features)
 
     @property
+    def seen_features(self) -> np.ndarray | slice:
+        """Which of the features the gates look at."""
+        return slice(None) if self.context is None else self.context
+
+    @property
+    def seen_inputs(self) -> np.ndarray | slice:
+        """The inputs of these features."""
+        return slice(None) if self.context is None else np.flatnonzero(np.isin(self.owners, self.context))
+
+    @property
+    def context_owners(self) -> np.ndarray:
+        """The feature behind each input of the gating network: those of the inputs, then those of the flags."""
+        flags = np.arange(self.n_features)[self.seen_features]
+        return np.concatenate([self.owners[self.seen_inputs], flags[: self.sees_missing * len(flags)]])
+
+    @property
     def n_context(self) -> int:
         """Number of inputs of the gating network."""
-        return len(self.owners) + self.sees_missing * self.n_features
+        return len(self.context_owners)
+
+    @property
+    def gated_features(self) -> np.ndarray:
+        """Which of the features the predictor may see."""
+        everything = np.arange(self.n_features)
+        return np.setdiff1d(everything, everything[self.seen_features]) if self.context_only else everything
 
     @property
     def shared_owners(self) -> np.ndarray | None:
@@ -89,6 +113,35 @@ def learn_encoding(rows: Rows, levels: Levels, n_columns: int, features: np.ndar
     )
 
 
+def relearn_encoding(rows: Rows, known: Encoding) -> Encoding:
+    """Centers and scales learned from other rows of the same table; features and context are the known ones."""
+    encoding = learn_encoding(rows, known.levels, known.n_columns, known.features)
+    return replace(encoding, context=known.context, context_only=known.context_only)
+
+
+def give_context(encoding: Encoding, columns: np.ndarray, *, context_only: bool) -> Encoding:
+    """The encoding of gates that look at some columns of the table only: at those of them that vary.
+
+    Parameters
+    ----------
+    encoding
+        Of the table.
+    columns
+        Positions of the columns that gates look at.
+    context_only
+        Whether the predictor does not see these columns.
+
+    """
+    context = np.flatnonzero(np.isin(encoding.features, columns))
+    if len(context) == 0:
+        raise ValueError(
+            f"none of the {len(columns)} columns of the context varies, so gates would be the same for all rows"
+        )
+    if context_only and len(context) == encoding.n_features:
+        raise ValueError("context_only=True, but no column that varies is left to predict from")
+    return replace(encoding, context=context, context_only=context_only)
+
+
 def keep_features(encoding: Encoding, kept: np.ndarray) -> Encoding:
     """The encoding of a table whose columns are some of the features, which are given by their places."""
     inside = np.isin(encoding.owners, kept)
@@ -101,6 +154,7 @@ def keep_features(encoding: Encoding, kept: np.ndarray) -> Encoding:
         center=encoding.center[inside],
         scale=encoding.scale[inside],
         levels={place: encoding.levels[c] for place, c in enumerate(columns.tolist()) if c in encoding.levels},
+        context=None if encoding.context is None else np.flatnonzero(np.isin(kept, encoding.context)),
     )
 
 
@@ -160,16 +214,28 @@ def missing_flags(table: Grid, encoding: Encoding) -> np.ndarray | None:
     return missing.toarray() if sp.issparse(missing) else missing
 
 
-def context_blocks(table: Grid, encoding: Encoding) -> Iterator[Any]:
-    """What a gating network may see, a block of columns at a time, so that no whole copy of it is ever made."""
+def input_blocks(table: Grid, encoding: Encoding) -> Iterator[Any]:
+    """The inputs, a block of columns at a time, so that no whole copy of them is ever made."""
     if encoding.zero_is_absent:
-        yield sparse_context(scale_sparse(table.values, encoding), table.missing, encoding)
+        yield scale_sparse(table.values, encoding)
         return
     for part in column_blocks(table.n_rows, len(encoding.owners)):
         yield encode_inputs(table, encoding, part)
+
+
+def context_blocks(table: Grid, encoding: Encoding) -> Iterator[Any]:
+    """What a gating network may see, a block of columns at a time."""
+    if encoding.zero_is_absent:
+        yield sparse_context(scale_sparse(table.values, encoding), table.missing, encoding)
+        return
+    if encoding.context is None:
+        yield from input_blocks(table, encoding)
+    else:
+        yield encode_inputs(table, encoding, encoding.seen_inputs)
     if encoding.sees_missing:
         flags = missing_flags(table, encoding)
-        yield np.zeros((table.n_rows, encoding.n_features)) if flags is None else flags.astype(np.float64)
+        flags = np.zeros((table.n_rows, encoding.n_features)) if flags is None else flags
+        yield flags[:, encoding.seen_features].astype(np.float64)
 
 
 def scale_sparse(values: sp.csr_array, encoding: Encoding) -> sp.csr_array:
@@ -181,18 +247,21 @@ def scale_sparse(values: sp.csr_array, encoding: Encoding) -> sp.csr_array:
 
 def sparse_context(inputs: sp.csr_array, missing: sp.csr_array | None, encoding: Encoding) -> sp.csr_array:
     """What the gating network sees of a sparse table: see :func:`gating_context`."""
+    seen = inputs if encoding.context is None else sp.csr_array(inputs[:, encoding.context])
     if not encoding.sees_missing:
-        return inputs
-    flags = sp.csr_array(inputs.shape) if missing is None else missing[:, encoding.features].astype(np.float64)
-    return sp.csr_array(sp.hstack([inputs, flags], format="csr"))
+        return seen
+    columns = encoding.features[encoding.seen_features]
+    flags = sp.csr_array(seen.shape) if missing is None else missing[:, columns].astype(np.float64)
+    return sp.csr_array(sp.hstack([seen, flags], format="csr"))
 
 
 def gating_context(inputs: np.ndarray, missing: np.ndarray | None, encoding: Encoding) -> np.ndarray:
-    """What the gating network sees: the inputs and, if some were missing in training, which are missing."""
+    """What the gating network sees: its inputs and, if any value was missing in training, which are missing."""
+    seen = inputs[:, encoding.seen_inputs]
     if not encoding.sees_missing:
-        return inputs
+        return seen
     flags = np.zeros((len(inputs), encoding.n_features)) if missing is None else missing
-    return np.hstack([inputs, flags])
+    return np.hstack([seen, flags[:, encoding.seen_features]])
 
 
 def _keep_varying(values: Any, encoding: Encoding) -> Any:
