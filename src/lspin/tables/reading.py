@@ -1,7 +1,7 @@
 """Frames, arrays and sparse matrices become numbers: names, levels and missing values."""
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -182,6 +182,41 @@ def is_frame(X: Any) -> bool:
             f"(shape=({n_rows}, {n_columns})) while a minimum of 1 is required."
         )
     return True
+
+
+def add_absent(X: Any, names: Sequence[str], dispensable: Collection[str]) -> Any:
+    """The frame with columns that it lacks and may lack, all values missing, in their place.
+
+    Parameters
+    ----------
+    X
+        A pandas or polars frame.
+    names
+        All columns of the whole table, in their order.
+    dispensable
+        Those that may be absent.
+
+    """
+    frame = nw.from_native(X, eager_only=True)
+    given = list(frame.columns)
+    known = set(given)
+    absent = [name for name in names if name not in known and name in dispensable]
+    if not absent:
+        return X
+    frame = nw.concat([frame, _missing_columns(frame, absent)], how="horizontal")
+    # What else is wrong with the names, and their order, is for others to say.
+    whole = [name for name in names if name in known or name in dispensable]
+    in_order = given == [name for name in names if name in known]
+    return (frame.select(whole) if in_order else frame).to_native()
+
+
+def _missing_columns(frame: nw.DataFrame, names: list[str]) -> nw.DataFrame:
+    """A frame of the same rows in which all values are missing."""
+    if frame.implementation.is_pandas_like():
+        native = nw.to_native(frame)
+        return nw.from_native(pd.DataFrame(np.nan, index=native.index, columns=names))
+    blank = np.full(len(frame), np.nan)
+    return nw.from_dict(dict.fromkeys(names, blank), backend=frame.implementation)
 
 
 def _refuse_duplicate_names(X: Any) -> None:
