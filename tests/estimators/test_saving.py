@@ -385,6 +385,8 @@ def description(content):
         (["members", 0, "sizes", "prediction"], [4, 10**12, 3], r"where \(4, 1000000000000\) is needed"),
         (["members", 0, "arrays"], "members/7", "members/7"),
         (["members", 0, "n_groups"], 7, "members/0/groups/weights"),
+        (["members", 0, "has_context"], True, "context"),
+        (["members", 0, "context_only"], True, "context is for the gates alone, but it has none"),
         (["attributes", "start_"], 3, "start_"),
         (["attributes", "start_"], "trees", "start_ is 'trees'"),
     ],
@@ -420,6 +422,54 @@ def test_a_file_whose_groups_do_not_fit_is_refused(place, value, reason, grouped
     assert description(grouped_content)["members"][0]["n_groups"] == 2
     path = tmp_path / "model"
     change_description(grouped_content, path, place, value)
+    assert_refused(path, reason)
+
+
+@pytest.fixture(scope="module")
+def context_content(tmp_path_factory):
+    """The bytes of a saved model whose gates look at the first two of three columns, which are for them alone."""
+    model = LSPINClassifier(**SMALL, n_members=2, context=[0, 1], context_only=True).fit(X, FIRST_IS_POSITIVE)
+    path = tmp_path_factory.mktemp("saved") / "model"
+    model.save(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "reason"),
+    [
+        (["members", 0, "has_context"], False, "gating network does not fit"),
+        (["members", 0, "sees_own"], True, "members/0/own"),
+        (["parameters", "context"], "age", "context"),
+    ],
+)
+def test_a_file_whose_context_does_not_fit_is_refused(place, value, reason, context_content, tmp_path):
+    path = tmp_path / "model"
+    change_description(context_content, path, place, value)
+    assert_refused(path, reason)
+
+
+CONTEXT_ENTRY, LAST_BIAS = "members/0/context.npy", "members/0/gating/1/bias.npy"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({CONTEXT_ENTRY: None}, "context"),
+        ({CONTEXT_ENTRY: [0, 3]}, "context is no selection of its 3 features"),
+        ({CONTEXT_ENTRY: [1, 0]}, "context is no selection of its 3 features"),
+        ({CONTEXT_ENTRY: [-1, 0]}, "context is no selection of its 3 features"),
+        ({CONTEXT_ENTRY: [0.0, 1.0]}, "float64"),
+        ({CONTEXT_ENTRY: [[0, 1]]}, ""),
+        ({CONTEXT_ENTRY: 1}, ""),
+        ({CONTEXT_ENTRY: [0]}, "gating network does not fit"),
+        ({CONTEXT_ENTRY: [0, 2], LAST_BIAS: [-9.0, -9.0, -9.0]}, "look at different columns"),
+        ({LAST_BIAS: [9.0, -9.0, -9.0]}, "has gates that open"),
+    ],
+)
+def test_a_file_with_a_wrong_context_is_refused(changes, reason, context_content, tmp_path):
+    path = tmp_path / "model"
+    arrays = {name: None if array is None else as_npy(np.array(array)) for name, array in changes.items()}
+    rewrite(context_content, path, arrays)
     assert_refused(path, reason)
 
 

@@ -1,7 +1,7 @@
 """What the three estimators share: fitting, gates, coefficients, saving."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -25,6 +25,7 @@ from lspin.estimators.saving import SavedModel, restored, storable, write_model
 from lspin.explanation.record import Explanation, explain
 from lspin.fitting.ensemble import GROUPS, NETWORKS, FitInterruptedWarning, Solution, solve
 from lspin.fitting.fit import HISTORY
+from lspin.fitting.needs import find_needed
 from lspin.fitting.path import Candidate
 from lspin.fitting.prediction import (
     Member,
@@ -37,7 +38,7 @@ from lspin.fitting.prediction import (
 from lspin.tables.encoding import Encoding
 from lspin.tables.grid import Grid, Rows, store_sparsely
 from lspin.tables.labels import read_weights
-from lspin.tables.reading import Levels, columns_of_inputs, read_table
+from lspin.tables.reading import Levels, add_absent, columns_of_inputs, is_frame, read_table
 from lspin.targets.base import TableEstimator
 from lspin.targets.kind import Kind
 from lspin.targets.settings import declare, first
@@ -53,6 +54,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
     n_features: int | None = settings.N_FEATURES(None)
     rule: str = settings.RULE("accurate")
     start: str = settings.START("auto")
+    context: Sequence[str | int] | None = settings.CONTEXT(None)
+    context_only: bool = settings.CONTEXT_ONLY(False)
     stability: float = settings.STABILITY(0.0)
     diversity: float = settings.DIVERSITY(0.0)
     affinity: str | Callable | np.ndarray = settings.AFFINITY("rbf")
@@ -169,6 +172,28 @@ class LSPINBase(TransformerMixin, TableEstimator):
     @property
     def _levels(self) -> Levels:
         return self.members_[0].encoding.levels
+
+    @property
+    def columns_needed_(self) -> np.ndarray:
+        """Columns that a prediction can depend on, by name or, if the table had none, by position.
+
+        These are the columns that the gates look at, and those whose gate is open for some row. Without a context
+        gates look at nearly all columns. With one, a frame may lack the columns that are not listed here.
+        """
+        check_is_fitted(self)
+        return self._column_names[find_needed(self.members_)]
+
+    @property
+    def _context(self) -> np.ndarray | None:
+        """Positions of the columns that the gates look at; nothing if these are all."""
+        return find_context(self.members_[0].encoding)
+
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        # Without a context, a column that is not there is a mistake more often than not.
+        if not reset and hasattr(self, "members_") and self._context is not None and is_frame(X):
+            names = getattr(self, "feature_names_in_", None)
+            X = X if names is None else add_absent(X, names, set(names) - set(self.columns_needed_))
+        return super()._check_table(X, reset=reset)
 
     def _outputs(self, X: Any) -> np.ndarray:
         table = self._read(X)
@@ -323,6 +348,11 @@ class LSPINBase(TransformerMixin, TableEstimator):
         n_columns = {member.encoding.n_columns for member in members}
         if n_outputs != {self.kind_.n_outputs} or n_columns != {self.n_features_in_}:
             raise ValueError("its members do not fit its columns or its classes")
+        contexts = [member.encoding.features[member.encoding.seen_features].tolist() for member in members]
+        if any(member.encoding.context is not None for member in members) and contexts != contexts[:1] * len(
+            members
+        ):
+            raise ValueError("the gates of its members look at different columns")
         if not all(np.isfinite(part).all() for member in members for part in list_weights(member.networks)):
             raise ValueError("a weight of its networks is not finite")
         names = getattr(self, "feature_names_in_", None)
@@ -333,6 +363,11 @@ class LSPINBase(TransformerMixin, TableEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "members_")
+
+
+def find_context(encoding: Encoding) -> np.ndarray | None:
+    """Positions of the columns that gates look at; nothing if these are all."""
+    return None if encoding.context is None else encoding.features[encoding.context]
 
 
 def _refuse_levels(levels: Levels, names: np.ndarray | None) -> None:

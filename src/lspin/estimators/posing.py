@@ -16,7 +16,8 @@ from lspin.fitting.problem import (
     suitable_anchor,
 )
 from lspin.fitting.recipe import MANY_COLUMNS, NONLINEAR, WIDE, Recipe, recipe_for
-from lspin.tables.encoding import Encoding, learn_encoding
+from lspin.tables.context import find_columns
+from lspin.tables.encoding import Encoding, give_context, learn_encoding
 from lspin.tables.grid import Rows
 from lspin.targets.base import Given
 from lspin.targets.kind import Kind
@@ -41,17 +42,18 @@ def check_together(asked: Any) -> None:
         )
     if asked.bootstrap and asked.n_members == 1:
         raise ValueError("bootstrap=True draws other rows for each member: it needs n_members > 1")
+    if asked.context_only and asked.context is None:
+        raise ValueError("context_only=True is about the columns of a context: name them with context=[...]")
 
 
 def pose(asked: Any, given: Given) -> Problem:
     """The problem that a table poses."""
     kind, rows = given.kind, given.kind.adjust(given.rows)
     encoding = learn_encoding(rows, given.levels, asked.n_features_in_)
-    if asked.n_features is not None and asked.n_features > encoding.n_features:
-        raise ValueError(
-            f"n_features={asked.n_features}, but only {encoding.n_features} of the {asked.n_features_in_} "
-            "columns vary"
-        )
+    if asked.context is not None:
+        columns = find_columns(asked.context, asked.n_features_in_, getattr(asked, "feature_names_in_", None))
+        encoding = give_context(encoding, columns, context_only=asked.context_only)
+    _refuse_many(asked, encoding)
     wide = is_wide(rows, encoding)
     rising = _has_rising_price(asked, encoding, is_wide=wide)
     layers = _prediction_layers(asked, is_linear=wide or rising)
@@ -77,6 +79,16 @@ def pose(asked: Any, given: Given) -> Problem:
         patience=np.inf if asked.patience is None else float(asked.patience),
         tolerance=TOLERANCES[asked.rule],
     )
+
+
+def _refuse_many(asked: Any, encoding: Encoding) -> None:
+    """Raise an error if more features are asked for than there are."""
+    n_gated = len(encoding.gated_features)
+    if asked.n_features is not None and asked.n_features > n_gated:
+        others = " and are not for the gates alone" if asked.context_only else ""
+        raise ValueError(
+            f"n_features={asked.n_features}, but only {n_gated} of the {asked.n_features_in_} columns vary{others}"
+        )
 
 
 def plan_fits(asked: Any, problem: Problem) -> Plan:
@@ -107,6 +119,7 @@ def _list_starts(asked: Any, problem: Problem) -> tuple[str, ...]:
         "sparsity": asked.sparsity != "auto",
         "n_features": asked.n_features is not None,
         "n_members": asked.n_members > 1 and not asked.bootstrap,
+        "context": asked.context is not None,
     }
     reason = next((name for name, asks in asks_for_networks.items() if asks), None)
     if asked.start == GROUPS:
@@ -192,4 +205,7 @@ def _choose_recipe(
         # What is drawn to an anchor does not decay to 0, and the other way round.
         other = WIDE if anchor is not None else NONLINEAR
         recipe = recipe._replace(anchoring=other.anchoring, decays=other.decays)
+    if asked.context is not None:
+        # Scores are made of all columns, and a gate's own value may be no part of the context.
+        recipe = recipe._replace(sees_scores=False, start=recipe.start._replace(own=0.0))
     return recipe._replace(**{name: value for name, value in chosen.items() if value is not None})

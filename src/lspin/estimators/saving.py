@@ -16,6 +16,7 @@ import pandas as pd
 
 from lspin.core.model import Networks
 from lspin.core.networks import Layer, Layers
+from lspin.fitting.needs import find_openable
 from lspin.fitting.prediction import Member
 from lspin.storage import written_whole
 from lspin.tables.encoding import Encoding
@@ -156,6 +157,8 @@ def _store_member(arrays: dict[str, np.ndarray], name: str, member: Member) -> d
     encoding = member.encoding
     for field in ("features", "owners", "center", "scale"):
         arrays[f"{name}/{field}"] = getattr(encoding, field)
+    if encoding.context is not None:
+        arrays[f"{name}/context"] = encoding.context
     if member.networks.own is not None:
         arrays[f"{name}/own"] = member.networks.own
     groups = member.networks.groups
@@ -172,6 +175,8 @@ def _store_member(arrays: dict[str, np.ndarray], name: str, member: Member) -> d
         "n_columns": encoding.n_columns,
         "sees_missing": encoding.sees_missing,
         "zero_is_absent": encoding.zero_is_absent,
+        "has_context": encoding.context is not None,
+        "context_only": encoding.context_only,
         "sees_own": member.networks.own is not None,
         "n_groups": None if groups is None else len(groups.bias),
         "turns": member.networks.signs is not None,
@@ -197,9 +202,14 @@ def _restore_member(arrays: _Arrays, stored: dict[str, Any]) -> Member:
         levels={column: tuple(levels) for column, levels in stored["levels"]},
         sees_missing=bool(stored["sees_missing"]),
         zero_is_absent=bool(stored.get("zero_is_absent", False)),
+        context=arrays.read(f"{name}/context", kind="i") if stored.get("has_context", False) else None,
+        context_only=bool(stored.get("context_only", False)),
     )
     if (np.diff([-1, *features, encoding.n_columns]) < 1).any():
         raise ValueError(f"its features are no selection of its {encoding.n_columns} columns")
+    context = encoding.context
+    if context is not None and (len(context) == 0 or (np.diff([-1, *context, len(features)]) < 1).any()):
+        raise ValueError(f"its context is no selection of its {len(features)} features")
     inputs_of = [len(encoding.levels.get(int(column), (0,))) for column in features]
     if not np.array_equal(owners, np.repeat(np.arange(len(features)), inputs_of)):
         raise ValueError(f"its inputs do not fit its {len(features)} features")
@@ -220,7 +230,22 @@ def _restore_member(arrays: _Arrays, stored: dict[str, Any]) -> Member:
     own = arrays.read(f"{name}/own", (len(features),), "f") if stored.get("sees_own", False) else None
     groups = _restore_groups(arrays, name, encoding, n_groups)
     signs = _restore_signs(arrays, name, groups, len(features)) if stored.get("turns", False) else None
-    return Member(encoding, Networks(gating, prediction, own, groups, signs))
+    member = Member(encoding, Networks(gating, prediction, own, groups, signs))
+    _refuse_context(member)
+    return member
+
+
+def _refuse_context(member: Member) -> None:
+    """Raise an error if a context is no selection of the features, or is not all that gates look at."""
+    encoding = member.encoding
+    if encoding.context is None:
+        if encoding.context_only:
+            raise ValueError("its context is for the gates alone, but it has none")
+        return
+    if member.networks.own is not None:
+        raise ValueError("its gates look at more than its context")
+    if encoding.context_only and find_openable(member)[encoding.context].any():
+        raise ValueError("its context is for the gates alone, but has gates that open")
 
 
 def _restore_groups(arrays: _Arrays, name: str, encoding: Encoding, n_groups: int | None) -> Layer | None:
@@ -267,7 +292,7 @@ def storable(name: str, value: Any) -> Any:
         return None
     if isinstance(value, dict):  # JSON would turn the classes into text
         return {"pairs": [[storable(name, part) for part in pair] for pair in value.items()]}
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple | list | np.ndarray | pd.Index | pd.Series):
         return [storable(name, part) for part in value]
     return value
 

@@ -40,7 +40,18 @@ START = Setting(
     "apart by many columns or by one, each with a few columns that count; it needs no training, but a dense "
     "table, and at most 300 columns unless there are fewer rows. `'auto'`: the better of both on held-out "
     "rows; networks alone if other parameters ask for them (layers, anchor, stability, diversity, sparsity, "
-    "n_features, or members without bootstrap).",
+    "n_features, context, or members without bootstrap).",
+)
+CONTEXT = Setting(
+    [None, "array-like"],
+    "Columns that the gates look at, by name or position: those that say which features may matter for a sample, "
+    "such as age, sex, subtype or batch. By default gates look at all columns. A feature that is open for no row "
+    "of the training table then stays shut for new rows too.",
+)
+CONTEXT_ONLY = Setting(
+    ["boolean"],
+    "Whether the columns of the context are for the gates alone: they have no gate, cost nothing, and the "
+    "predictor never sees them.",
 )
 STABILITY = Setting(
     [NOT_NEGATIVE],
