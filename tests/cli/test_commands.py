@@ -446,3 +446,77 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder):
     done = subprocess.run(command, shell=True, check=True, capture_output=True, text=True)
     assert done.stdout.startswith("patient_id,prediction")
     assert done.stderr == ""
+
+
+# Contexts ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def subtypes(tmp_path_factory):
+    """A folder with a table whose subtype says which of two columns counts, and a model that is told so."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(160, 6)), columns=[f"gene{i}" for i in range(6)]).round(3)
+    table["subtype"] = rng.choice(["luminal", "basal"], 160)
+    table["age"] = np.where(np.arange(160) % 9 == 0, np.nan, rng.normal(60, 10, 160).round())
+    table["y"] = np.where(table["subtype"] == "basal", table["gene0"], table["gene1"])
+    folder = tmp_path_factory.mktemp("context")
+    table.to_csv(folder / "all.csv", index=False)
+    context = ["--context", "subtype, age", "--context-only", "--sparsity", "0.03", "--epochs", "250"]
+    fitted = run("fit", folder / "all.csv", "--target", "y", "-o", folder / "model.lspin", *context)
+    (folder / "fit.out").write_text(fitted.stdout)
+    return folder, table
+
+
+def test_a_context_is_fitted_and_said(subtypes):
+    folder, _ = subtypes
+    for said in ((folder / "fit.out").read_text(), run("info", folder / "model.lspin").stdout):
+        assert "Gates look at subtype, age only, which the prediction does not use." in said
+        assert re.search(r"A new row needs \d columns: gene0, gene1, .*subtype", said)
+    assert load(folder / "model.lspin").context == ("subtype", "age")
+    said = json.loads(run("info", folder / "model.lspin", "--json").stdout)
+    assert said["context"] == ["subtype", "age"]
+    assert {"gene0", "gene1", "subtype"} <= set(said["columns_needed"])
+
+
+def test_columns_that_a_model_does_not_need_may_be_absent(subtypes, tmp_path):
+    folder, table = subtypes
+    needed = json.loads(run("info", folder / "model.lspin", "--json").stdout)["columns_needed"]
+    assert len(needed) < 8
+    table[needed[::-1]].to_csv(tmp_path / "new.csv", index=False)
+    for command in ("predict", "explain"):
+        whole, part = (
+            run(command, folder / "model.lspin", path) for path in (folder / "all.csv", tmp_path / "new.csv")
+        )
+        assert part.stdout == whole.stdout
+    table[needed].drop(columns="gene0").to_csv(tmp_path / "short.csv", index=False)
+    said = refuse("predict", folder / "model.lspin", tmp_path / "short.csv")
+    assert f"lacks 1 column of the {len(needed)} that the model needs: 'gene0'" in said
+    table[[*needed, "y"]].to_csv(tmp_path / "known.csv", index=False)
+    said = refuse("report", folder / "model.lspin", tmp_path / "known.csv", "-o", tmp_path / "report.html")
+    assert "of the 8 that the model needs" in said
+
+
+def test_a_sample_is_explained_given_its_context(subtypes):
+    folder, table = subtypes
+    said = run("explain", folder / "model.lspin", folder / "all.csv", "--sample", "1").stdout
+    assert f"Given subtype {table['subtype'][0]}, age missing, it rests on:" in said
+    samples = json.loads(run("explain", folder / "model.lspin", folder / "all.csv", "--json").stdout)["samples"]
+    assert samples[1]["context"] == {"subtype": table["subtype"][1], "age": table["age"][1]}
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--context", "subtyp"], "there is no column 'subtyp'; did you mean 'subtype'?"),
+        (["--context", "y"], "column 'y' cannot be a context, for it is left out of the table"),
+        (["--context", "age,age"], "'age' 2 times"),
+    ],
+)
+def test_a_wrong_context_is_one_sentence(options, reason, subtypes, tmp_path):
+    folder, _ = subtypes
+    assert reason in refuse("fit", folder / "all.csv", "--target", "y", "-o", tmp_path / "model", *options)
+
+
+def test_context_only_needs_a_context(subtypes, tmp_path):
+    arguments = ["fit", subtypes[0] / "all.csv", "--target", "y", "-o", tmp_path / "model", "--context-only"]
+    assert "about the columns of --context" in " ".join(run(*arguments, code=2).stderr.split())

@@ -102,6 +102,36 @@ def test_a_sample_is_told_how_far_its_members_differ(ensemble, patients, content
     np.testing.assert_allclose(spread[:, 1], np.max(alone, axis=0), rtol=1e-4)
 
 
+def test_a_context_is_named_and_every_sample_has_its_values(patients, tmp_path):
+    X, y = patients
+    settings = {**LINEAR, "sparsity": 0.01, "max_epochs": 5, "context": ["c", "d"], "context_only": True}
+    model = LSPINClassifier(**settings).fit(X, y)
+    half = np.arange(len(X)) % 2 > 0
+    path = tmp_path / "report.html"
+    content = read_content(report(model, X[half], y[half], path, eval_set=(X[~half], y[~half]), audits=False))
+    assert content["model"]["context"] == ["c", "d"]
+    assert content["model"]["context_only"]
+    numbers, levels = content["samples"]["context"]
+    given = pd.concat([X[half], X[~half]])
+    np.testing.assert_allclose(np.array(numbers, float), given["c"], rtol=1e-4)
+    assert levels == given["d"].tolist()
+
+
+def test_a_report_without_samples_names_the_context_only(patients, tmp_path):
+    model = LSPINClassifier(**{**LINEAR, "sparsity": 0.01, "max_epochs": 5}, context=["d"]).fit(*patients)
+    path = report(model, *patients, tmp_path / "report.html", shows_samples=False, audits=False)
+    assert read_content(path)["model"]["context"] == ["d"]
+    assert "</script>high" not in path.read_text().replace("\\u003c", "<").split('"again"')[0]
+
+
+def test_a_report_needs_all_columns(patients, tmp_path):
+    X, y = patients
+    model = LSPINClassifier(**{**LINEAR, "sparsity": 1.0, "max_epochs": 200}, context=["d"]).fit(X, y)
+    assert len(model.columns_needed_) < 5
+    with pytest.raises(ValueError, match="all 5 columns, but the table has"):
+        report(model, X[["d", *model.columns_needed_[model.columns_needed_ != "d"]]], y, tmp_path / "report.html")
+
+
 def test_features_have_the_importance_of_the_explanation_and_are_sorted_by_it(ensemble, patients, content):
     importance, features = ensemble.explain(patients[0]).importance(), content["features"]
     np.testing.assert_allclose(features["importance"], importance[features["name"]], rtol=1e-4)

@@ -3,7 +3,7 @@
 import difflib
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -216,6 +216,21 @@ def choose_features(
     return Features(X, id_name, (*_say_kinds(kinds, id_name), *remarks, *_say_missing(X), *find_leaks(X, outcome)))
 
 
+def find_context(named: Sequence[str], features: Features, columns: Iterable[str]) -> list[str]:
+    """Columns of a context, given one by one or several with commas between; each must be one to learn from."""
+    columns = list(columns)
+    parts = [part for name in named for part in ([name] if name in columns else name.split(","))]
+    names = [part if part in columns else part.strip() for part in parts]
+    for name in names:
+        find_column(name, columns)
+        if name not in features.X.columns:
+            raise ValueError(
+                f"column {name!r} cannot be a context, for it is left out of the table: it is the target, an "
+                "identifier, a date, free text, has one value only, or is to be dropped"
+            )
+    return names
+
+
 COLUMN_KINDS = {
     "number": "",
     "category": "",
@@ -395,19 +410,29 @@ def _decides(column: pd.Series, classes: np.ndarray) -> bool:
 # New tables ----------------------------------------------------------------------------------------------------
 
 
-def read_like(source: Source, names: Sequence[str], levels: Levels, id_name: str | None) -> Features:
-    """The columns that a fitted model needs, read as those it was fitted on."""
+def read_like(
+    source: Source,
+    names: Sequence[str],
+    levels: Levels,
+    id_name: str | None,
+    *,
+    needed: Collection[str] | None = None,
+) -> Features:
+    """The columns that a model was fitted on, read as they were then; those that are not needed may be absent."""
     frame = source.frame
-    absent = [name for name in names if name not in frame.columns]
+    needed = names if needed is None else needed
+    absent = [name for name in names if name in needed and name not in frame.columns]
     if absent:
         others = [column for column in frame.columns if column not in names]
         raise ValueError(
-            f"{source.name} lacks {_count(len(absent), 'column')} of the {len(names):,} that the model needs: "
+            f"{source.name} lacks {_count(len(absent), 'column')} of the {len(needed):,} that the model needs: "
             f"{_join(absent)}{suggest(absent[0], others) if others else ''}"
         )
     remarks = []
     columns: dict[str, Any] = {}
     for place, name in enumerate(names):
+        if name not in frame.columns:
+            continue
         if place in levels:
             columns[name], strange = _read_levels(frame[name], levels[place])
         else:

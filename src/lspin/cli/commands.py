@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from lspin.cli.output import (
+    context_lines,
     explanation_as_dict,
     say,
     say_remarks,
@@ -123,6 +124,13 @@ def fit(
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
     ] = None,
+    context: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Columns that gates look at, commas between; all if not given."),
+    ] = None,
+    context_only: Annotated[
+        bool, typer.Option("--context-only", help="Do not predict from the columns of --context.")
+    ] = False,
     members: Annotated[int, typer.Option(min=1, metavar="N", help="Models to average.")] = 1,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same model.")] = 0,
     jobs: Annotated[int, typer.Option(metavar="N", help="Fits to run side by side; -1 for as many as cores.")] = 1,
@@ -133,7 +141,9 @@ def fit(
 ) -> None:
     """Read, prepare, fit, write, tell."""
     survives = _check_target(target, task, time, event)
-    from lspin.cli.columns import choose_features, read_outcome, read_survival_outcome
+    if context_only and not context:
+        raise typer.BadParameter("--context-only is about the columns of --context: name them")
+    from lspin.cli.columns import choose_features, find_context, read_outcome, read_survival_outcome
     from lspin.cli.files import check_writable, read_source
 
     check_writable(output)
@@ -146,6 +156,7 @@ def fit(
     chosen = choose_features(source, outcome, id_name=id_column, dropped=drop or ())
     remarks = [*outcome.remarks, *chosen.remarks]
     say_remarks(remarks, quiet)
+    seen = find_context(context, chosen, source.frame.columns) if context else None
     from lspin.cli.workflow import fit_table
 
     n_rows, n_columns = chosen.X.shape
@@ -160,6 +171,8 @@ def fit(
         "n_members": members,
         "n_jobs": jobs,
         "zero_is_absent": source.zero_is_absent,
+        "context": seen,
+        "context_only": context_only,
         "random_state": seed,
         "verbose": int(not quiet),
     }
@@ -346,6 +359,8 @@ def info(model: ModelArgument, as_json: JsonOption = False) -> None:
     show(f"Columns: {len(names):,} ({', '.join(names[:5])}{', …' if len(names) > 5 else ''})")
     for name, levels in result["categories"].items():
         show(f"  {name}: {', '.join(map(str, levels))}")
+    for line in context_lines(result):
+        show(line)
     if result["id"]:
         show(f"Samples are named by: {result['id']}")
     # A model of groups is what pays for itself up to a price; networks are trained with one.

@@ -100,11 +100,31 @@ def show_fit(result: dict[str, Any]) -> None:
         some = f", the first {n_shown} of {n_used}" if n_used > n_shown else ""
         show(f"Most used features{some}:")
         show_columns([(name, f"{_percent(share)} of samples") for name, share in result["most_used"].items()])
+    for line in context_lines(result):
+        show(line)
     show(f"Written to {result['file']}.")
 
 
 def _percent(share: float) -> str:
     return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
+def context_lines(result: dict[str, Any]) -> list[str]:
+    """What gates look at and what a new row needs, where a context was given."""
+    if result["context"] is None:
+        return []
+    alone = ", which the prediction does not use" if result["context_only"] else ""
+    names = result["columns_needed"]
+    counted = f"{len(names):,} {'column' if len(names) == 1 else 'columns'}: {_list_some(names)}"
+    return [
+        f"Gates look at {_list_some(result['context'])} only{alone}.",
+        f"A new row needs {counted if names else 'no column'}.",
+    ]
+
+
+def _list_some(names: Sequence[Any], most: int = 12) -> str:
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(_shorten(str(name), 34) for name in names[:most]) + more
 
 
 def score_line(result: dict[str, Any]) -> str:
@@ -124,6 +144,7 @@ def say_written(output: Path, n_rows: int, what: str, quiet: bool) -> None:
 def explanation_as_dict(explanation: Any, frame: Any) -> dict[str, Any]:
     """An explanation for a program: what holds for all samples, and the features of each."""
     by_sample = dict(iter(frame.drop(columns="sample").groupby(explanation.rows.repeat(explanation.n_outputs))))
+    contexts = None if explanation.context is None else explanation.context.to_dict("records")
     return {
         "scale": explanation.scale,
         "outputs": explanation.output_names,
@@ -132,6 +153,7 @@ def explanation_as_dict(explanation: Any, frame: Any) -> dict[str, Any]:
             {
                 "sample": str(name),
                 "prediction": explanation.scores[place].tolist(),
+                **({} if contexts is None else {"context": contexts[place]}),
                 "features": by_sample[place].to_dict("records") if place in by_sample else [],
             }
             for place, name in enumerate(explanation.sample_names)
@@ -143,18 +165,24 @@ def show_sample(explanation: Any, place: int) -> None:
     """Show how the prediction of a sample comes about."""
     show()
     show(f"Sample {explanation.sample_names[place]}: {explanation.kind.say(explanation.scores[place])}")
+    if explanation.context is not None:
+        given = explanation.context.iloc[place].items()
+        show(f"Given {_list_some([f'{name} {_word_value(value)}' for name, value in given])}, it rests on:")
     output = 0 if explanation.n_outputs == 1 else int(explanation.scores[place].argmax())
     here = (explanation.rows == place).nonzero()[0]
     added = explanation.open_contributions[here, output]
     here = here[abs(added).argsort()[::-1]]
     rows = [("with no feature", "", f"{explanation.baseline[output]:+.3f}")]
     for entry in here:
-        value = explanation.open_values[entry]
-        shown = value if isinstance(value, str) else f"{value:.4g}"
         name = str(explanation.feature_names[explanation.columns[entry]])
+        shown = _word_value(explanation.open_values[entry])
         rows.append((name, f"= {shown}", f"{explanation.open_contributions[entry, output]:+.3f}"))
     rows.append((f"sum: {explanation.kind.name_output(output)}", "", f"{explanation.scores[place, output]:+.3f}"))
     show_columns(rows, left=2)
+
+
+def _word_value(value: Any) -> str:
+    return value if isinstance(value, str) else "missing" if value != value else f"{value:.4g}"
 
 
 def show_overview(explanation: Any) -> None:

@@ -130,6 +130,18 @@ def summarise(estimator: Any, X: pd.DataFrame, outcome: Outcome, score: float | 
         "most_used": {str(name): float(share) for name, share in shares[shares > 0].head(10).items()},
         "start": estimator.start_,
         "sparsity": estimator.sparsity_,
+        **describe_context(estimator),
+    }
+
+
+def describe_context(estimator: Any) -> dict[str, Any]:
+    """The columns that gates look at, if these are not all, and those that a new row needs."""
+    if estimator._context is None:
+        return {"context": None}
+    return {
+        "context": estimator._column_names[estimator._context].tolist(),
+        "context_only": estimator.members_[0].encoding.context_only,
+        "columns_needed": estimator.columns_needed_.tolist(),
     }
 
 
@@ -164,7 +176,9 @@ def open_table(
     if names is None:
         raise ValueError(f"{model} was fitted on a table without names of columns; use it from Python")
     origin = getattr(estimator, "origin_", {})
-    features = read_like(source, [str(name) for name in names], estimator._levels, _text(origin.get("id")))
+    # A report compares with models of all columns.
+    needed = None if estimator._context is None or needs_target else set(estimator.columns_needed_)
+    features = read_like(source, names.tolist(), estimator._levels, _text(origin.get("id")), needed=needed)
     outcome = _read_known_outcome(source, origin, estimator.kind_.task, target)
     if needs_target and outcome is None:
         raise ValueError(
@@ -252,6 +266,7 @@ def model_info(path: str | Path) -> dict[str, Any]:
         "id": origin.get("id"),
         "classes": None if kind.labels is None else kind.labels.tolist(),
         "columns": [str(name) for name in columns],
+        **describe_context(estimator),
         "categories": {str(columns[place]): list(names) for place, names in levels.items()},
         "start": estimator.start_,
         "sparsity": estimator.sparsity_,

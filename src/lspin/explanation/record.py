@@ -36,6 +36,7 @@ class Explanation:
     open_values: np.ndarray  # (m,), what stands in the table, a number or a level
     open_contributions: np.ndarray  # (m, n_outputs), the mean over the members
     is_sparse: bool = False  # whether matrices come as CSR, as the table did
+    context: pd.DataFrame | None = None  # what the gates looked at, one row a sample; None: at all columns
 
     def __repr__(self) -> str:
         size = f"{len(self.sample_names)} samples x {len(self.feature_names)} features"
@@ -243,11 +244,13 @@ def explain(estimator: Any, X: Any) -> Explanation:
     rows, columns = np.divmod(places, n_features)
     shares = np.full(len(inverse), 1 / len(parts))
     average = sp.csr_array((shares, (inverse, np.arange(len(inverse)))), shape=(len(places), len(inverse)))
+    sample_names = _name_samples(X, table.values.shape[0])
+    feature_names = np.asarray(
+        getattr(estimator, "feature_names_in_", [f"x{column}" for column in range(n_features)]), object
+    )
     return Explanation(
-        sample_names=_name_samples(X, table.values.shape[0]),
-        feature_names=np.asarray(
-            getattr(estimator, "feature_names_in_", [f"x{column}" for column in range(n_features)]), object
-        ),
+        sample_names=sample_names,
+        feature_names=feature_names,
         kind=kind,
         baseline=origin + unit * np.mean([part.baseline for part in parts], axis=0),
         scores=origin + unit * np.mean([part.outputs for part in parts], axis=0),
@@ -259,6 +262,15 @@ def explain(estimator: Any, X: Any) -> Explanation:
         open_values=_shown_values(table, rows, columns, n_features, estimator._levels),
         open_contributions=unit * (average @ np.concatenate([part.contributions for part in parts])),
         is_sparse=sp.issparse(table.values),
+        context=None
+        if estimator._context is None
+        else pd.DataFrame(
+            {
+                feature_names[column]: read_column(table, int(column), n_features, estimator._levels)
+                for column in estimator._context
+            },
+            index=pd.Index(sample_names, name="sample"),
+        ),
     )
 
 
@@ -286,6 +298,16 @@ def _shown_values(
         here = np.flatnonzero(columns == column)
         codes = table.values[rows[here], first[column] : first[column] + len(names)].argmax(axis=1)
         shown[here] = np.array(names, object)[codes]
+    return shown
+
+
+def read_column(table: Grid, column: int, n_columns: int, levels: Levels) -> np.ndarray:
+    """What the user's table holds in a column: numbers or levels, not-a-number where missing."""
+    rows = np.arange(table.n_rows)
+    shown = _shown_values(table, rows, np.full(len(rows), column), n_columns, levels)
+    shown = shown if column in levels else shown.astype(np.float64)
+    if table.missing is not None:
+        shown[pick(table.missing, rows, np.full(len(rows), column)) > 0] = np.nan
     return shown
 
 

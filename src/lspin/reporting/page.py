@@ -129,7 +129,11 @@ def _name_target(y: Any, kind: Kind) -> str:
 
 def _read_target(estimator: Any, X: Any, y: Any, name: str = "y") -> np.ndarray:
     """The tidy target of the rows; a wrong one is an error."""
-    n_rows = estimator._check_table(X, reset=False).shape[0]
+    n_rows, n_columns = estimator._check_table(X, reset=False).shape
+    if n_columns != X.shape[1]:
+        raise ValueError(
+            f"a report compares with models of all {n_columns} columns, but the table has {X.shape[1]} of them"
+        )
     target = estimator.kind_.tidy(y, name)
     if target.shape != (n_rows,):
         raise ValueError(f"the table has {n_rows} rows, but {name} has the shape {target.shape}")
@@ -150,6 +154,8 @@ def _describe_model(estimator: Any, cohort: "Cohort", target_name: str) -> dict[
         "n_held_out": int(cohort.is_held_out.sum()),
         "n_features": int(estimator.n_features_in_),
         "n_selected": len(cohort.features),
+        "context": [] if cohort.explanation.context is None else [str(n) for n in cohort.explanation.context],
+        "context_only": bool(estimator.context_only),
         "median": cohort.summary.median,
         "classes": [] if kind.labels is None else [str(label) for label in kind.labels],
         "predicts": kind.target_word,

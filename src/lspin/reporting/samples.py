@@ -4,19 +4,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from lspin.explanation.groups import order_gate_map
 from lspin.explanation.record import Explanation, explain
 from lspin.fitting.prediction import predict_member
 from lspin.metrics import GateSummary, summarise_gates
-from lspin.tables.reading import columns_of_inputs
+from lspin.tables.reading import columns_of_inputs, is_missing
 from lspin.targets import Kind
 
 MOST_SAMPLES = 5000  # that a page holds
 MOST_ENTRIES = 80_000  # open gates that it holds, the strongest of each sample
 MAP_FEATURES = 50
 FEWEST_ALIKE = 5  # samples behind a number, where none may be told from the others
+MOST_CONTEXT = 12  # columns of a context whose values a sample's page shows
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -106,6 +108,7 @@ def _join(first: Explanation, second: Explanation) -> Explanation:
         **joined,
         open_values=np.concatenate(values),
         sample_names=np.concatenate([first.sample_names, names]),
+        context=None if first.context is None else pd.concat([first.context, second.context]),
         rows=np.concatenate([first.rows, second.rows + len(first.sample_names)]),
     )
 
@@ -284,7 +287,16 @@ def list_samples(cohort: Cohort) -> dict[str, Any]:
         listed["probabilities"] = [_digits(row) for row in explanation.probabilities]
     if cohort.spread is not None:
         listed["spread"] = [_digits(row) for row in cohort.spread]
+    if explanation.context is not None:
+        shown = explanation.context.iloc[:, :MOST_CONTEXT]
+        listed["context"] = [_numbers_or_words(shown[name]) for name in shown]
     return listed
+
+
+def _numbers_or_words(column: pd.Series) -> list:
+    if pd.api.types.is_numeric_dtype(column):
+        return _digits(column)
+    return [None if is_missing(entry) else str(entry) for entry in column]
 
 
 def _list_entries(cohort: Cohort, kept: np.ndarray, contributions: np.ndarray) -> dict[str, list]:
