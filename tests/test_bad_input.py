@@ -244,6 +244,8 @@ WRONG = {
     "n_features": [0, -1, 1.5, "two", 4],
     "rule": ["best", 1, None],
     "start": ["nets", 1, None, ("groups",)],
+    "context": ["age", 1, [], [3], [-1], [0, 0], ["age"], [1.5], [None], [True], np.array([[0, 1]])],
+    "context_only": [2, "yes", None, True],
     "stability": [-1, np.nan, np.inf, "much", None],
     "diversity": [-1, np.nan, np.inf, "much", None],
     "affinity": ["cosine", None, 3],

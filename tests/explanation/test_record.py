@@ -416,3 +416,17 @@ def test_without_shap_the_error_says_what_to_install(monkeypatch, linear_regress
     monkeypatch.setitem(__import__("sys").modules, "shap", None)
     with pytest.raises(ImportError, match=r"pip install 'lspin\[shap\]'"):
         linear_regressor.explain(table[0]).to_shap()
+
+
+def test_an_explanation_holds_what_the_gates_looked_at():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=["a", "b", "age"])
+    frame["sex"] = pd.Categorical([["f", "m", None][row % 3] for row in range(40)])
+    frame.loc[::4, "age"] = np.nan
+    settings = {"hidden_layer_sizes": (), "sparsity": 0.01, "max_epochs": 5, "random_state": 0}
+    model = LSPINRegressor(**settings, context=["sex", "age"]).fit(frame, frame["a"])
+    context = model.explain(frame).context
+    assert context.index.tolist() == [str(row) for row in range(40)]
+    np.testing.assert_array_equal(context["age"], frame["age"])
+    assert context["sex"].isna().tolist() == frame["sex"].isna().tolist()
+    assert context["sex"].dropna().tolist() == frame["sex"].dropna().tolist()
+    assert LSPINRegressor(**settings).fit(frame, frame["a"]).explain(frame).context is None

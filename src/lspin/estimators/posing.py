@@ -159,7 +159,9 @@ def _count_restarts(asked: Any, problem: Problem) -> int:
 
 
 def _has_rising_price(asked: Any, encoding: Encoding, *, is_wide: bool) -> bool:
-    return asked.hidden_layer_sizes == "auto" and not is_wide and has_many_columns(encoding)
+    # All rows of one context move a gate together, so that it would be far open before the price is felt.
+    looks_at_all = encoding.context is None
+    return looks_at_all and asked.hidden_layer_sizes == "auto" and not is_wide and has_many_columns(encoding)
 
 
 def _prediction_layers(asked: Any, *, is_linear: bool) -> tuple[int, ...]:

@@ -147,6 +147,8 @@ ATTRIBUTES = {
     "n_iter_ : int": "Epochs of the longest fit.",
     "n_starts_ : int": "Initialisations tried for each sparsity.",
     "start_ : str": "`'groups'` or `'networks'`: what the model started from.",
+    "columns_needed_ : numpy.ndarray": "Columns that a prediction can depend on: those that gates look at, and "
+    "those whose gate can open. With a context, a frame may lack the others.",
     "n_features_in_ : int": "Number of columns.",
     "feature_names_in_ : numpy.ndarray": "Names of the columns, if they are text.",
     "kind_ : lspin.targets.Kind": "The kind of target, with what was learned of it.",
