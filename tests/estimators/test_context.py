@@ -112,6 +112,17 @@ def test_gates_of_a_table_with_fewer_rows_than_columns_look_at_the_context_only(
     assert model.selected(values).any()
 
 
+def test_a_context_finds_its_way_among_many_columns_of_noise():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(240, 600))
+    values[:, 0] = np.arange(240) % 2
+    y = np.where(values[:, 0] > 0, values[:, 1] - values[:, 2], values[:, 3] + values[:, 4])
+    model = LSPINRegressor(context=[0], random_state=0).fit(values[:150], y[:150])
+    assert model.score(values[150:], y[150:]) > 0.8
+    assert {0, 1, 2, 3, 4} <= set(model.columns_needed_.tolist())
+    assert len(model.columns_needed_) <= 10
+
+
 @pytest.mark.parametrize("holes", [False, True])
 def test_gates_of_entries_look_at_the_context_only(holes):
     rng = np.random.default_rng(0)

@@ -15,7 +15,7 @@ from lspin.fitting.problem import (
     read_affinity,
     suitable_anchor,
 )
-from lspin.fitting.recipe import MANY_COLUMNS, NONLINEAR, WIDE, Recipe, recipe_for
+from lspin.fitting.recipe import MANY_COLUMNS, NONLINEAR, WIDE, Recipe, look_at_context, recipe_for
 from lspin.tables.context import find_columns
 from lspin.tables.encoding import Encoding, give_context, learn_encoding
 from lspin.tables.grid import Rows
@@ -208,6 +208,5 @@ def _choose_recipe(
         other = WIDE if anchor is not None else NONLINEAR
         recipe = recipe._replace(anchoring=other.anchoring, decays=other.decays)
     if asked.context is not None:
-        # Scores are made of all columns, and a gate's own value may be no part of the context.
-        recipe = recipe._replace(sees_scores=False, start=recipe.start._replace(own=0.0))
+        recipe = look_at_context(recipe)
     return recipe._replace(**{name: value for name, value in chosen.items() if value is not None})

@@ -16,8 +16,8 @@ HIDDEN_LAYER_SIZES = Setting(
 GATE_HIDDEN_LAYER_SIZES = Setting(
     [None, tuple, list],
     "Widths of the gating network's hidden layers. By default (100, 100) for a nonlinear predictor. For a "
-    "linear one: (64,) from 200 rows on, () below, and (16,) if the table has fewer rows than columns or is "
-    "sparse.",
+    "linear one: (64,) from 200 rows on, () below, and (16,) if the table has fewer rows than columns (with a "
+    "context: ()) or is sparse.",
 )
 SPARSITY = Setting(
     [AUTO, NOT_NEGATIVE],

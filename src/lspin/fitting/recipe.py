@@ -191,6 +191,16 @@ def _recipe_for_wide(prediction_layers: tuple[int, ...], anchor: str | np.ndarra
     return SPARSE if rows.grid.is_sparse and sees_entries else WIDE
 
 
+def look_at_context(recipe: Recipe) -> Recipe:
+    """The recipe for gates that look at some columns only: not at scores of all, nor at their own value."""
+    start = recipe.start._replace(own=0.0)
+    if not recipe.sees_scores:
+        return recipe._replace(start=start)
+    # A few columns need no hidden layer, and gates that start half open tell contexts apart sooner.
+    start = start._replace(gate_bias=0.0)
+    return recipe._replace(sees_scores=False, gating_layers=(), gate_rate=LINEAR_GATES.gate_rate, start=start)
+
+
 def count_epochs(recipe: Recipe, n_batches: int) -> int:
     """Epochs of a fit where the user leaves them open: few for a large table, many for a small one."""
     steps = np.clip(MOST_EPOCHS * n_batches, recipe.fewest_steps, recipe.steps)
