@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from lspin.fitting.groups import Basis, Setting, build_member, find_basis, look_at, make_member, predict_mixture
 from lspin.fitting.judging import excess, row_losses
-from lspin.fitting.path import Candidate, Choice, Split, held_out_loss, weighted_median
+from lspin.fitting.path import ALL_GAIN, Candidate, Choice, Split, held_out_loss, weighted_median
 from lspin.fitting.prediction import Member, predict_counted
 from lspin.fitting.problem import Problem, has_many_columns
 from lspin.structure.divisions import ALL, RULES, WHOLE, Rule
@@ -25,6 +25,7 @@ MOST_ROWS = 20_000  # that a model of groups is judged by; the chosen one learns
 CLEARLY = 2.0  # standard errors by which groups must be better than none
 AS_GOOD = 1.0  # standard errors within which fewer groups or features may be preferred
 WORTH_IT = 2.5  # standard errors by which the chosen level or a ridge must be better than a constant
+RIDGE_WORTH = 1.65  # the same for a ridge of many columns that was chosen: one test, at the level of 5 %
 TIE = 1.0  # standard errors within which a model of groups is preferred to a network
 HOPELESS = 0.0  # standard errors by which trees must be worse than groups for no network to be tried
 FAR_BEHIND = 0.03  # of what a model of groups gains: a network that is behind by more is not looked at further
@@ -99,18 +100,19 @@ class Contender:
     """The best model of groups, and its path."""
 
     def __init__(self, problem: Problem, levels: list[Level]) -> None:
-        lowest, constant = (
-            min(levels, key=key) for key in (lambda level: level.loss, lambda level: level.n_terms)
-        )
+        constant = min(levels, key=lambda level: level.n_terms)
+        eligible = levels if problem.tolerance >= ALL_GAIN else prefer_ridge(levels)
+        lowest = min(eligible, key=lambda level: level.loss)
         dearest = lowest.loss + problem.tolerance * max(constant.loss - lowest.loss, 0.0)
         close = [
             level
-            for level in levels
+            for level in eligible
             if level.loss <= dearest and excess(level.losses, lowest.losses, level.weight) <= AS_GOOD
         ]
         self.level = min(close, key=lambda level: (level.mean_open, level.loss))
         if not tells_something(levels, self.level, constant):
             self.level = constant
+        self.gain = max(constant.loss - self.level.loss, 0.0)  # over a constant
         self.dense = max(levels, key=lambda level: (level.setting.rule in ONE_GROUP, level.n_terms))
         rules = ONE_GROUP if self.level.setting.rule in ONE_GROUP else (self.level.setting.rule,)
         shown = keep_best_penalty([level for level in levels if level.setting.rule in rules])
@@ -132,13 +134,27 @@ class Contender:
         return Choice(self.price, setting.penalty, self.path, [], interrupted, setting)
 
 
+def prefer_ridge(levels: list[Level]) -> list[Level]:
+    """Of a wide table, ridges of many columns only, unless few columns are better by more than chance.
+
+    The best of many selections of few columns is the best in part by luck, which a ridge has no need of.
+    """
+    ridges = [level for level in levels if level.setting.rule == ALL]
+    if not ridges:
+        return levels
+    ridge, lowest = (min(part, key=lambda level: level.loss) for part in (ridges, levels))
+    return levels if excess(ridge.losses, lowest.losses, ridge.weight) > AS_GOOD else ridges
+
+
 def tells_something(levels: list[Level], chosen: Level, constant: Level) -> bool:
     """Whether any column is worth its gate: by the chosen level, or by a ridge of all columns.
 
-    At the strongest penalty a ridge hardly learns the noise of its rows, so it sees many weak effects best.
+    At the strongest penalty a ridge hardly learns the noise of its rows, so it sees many weak effects best. A
+    ridge of a wide table was not picked from many levels, so its success says more.
     """
     ridge = max(levels, key=lambda level: (level.setting.rule in ONE_GROUP, level.n_terms, level.setting.penalty))
-    return any(excess(constant.losses, level.losses, constant.weight) >= WORTH_IT for level in (chosen, ridge))
+    by_chosen, by_ridge = (excess(constant.losses, level.losses, constant.weight) for level in (chosen, ridge))
+    return by_chosen >= (RIDGE_WORTH if chosen.setting.rule == ALL else WORTH_IT) or by_ridge >= WORTH_IT
 
 
 def find_contender(problem: Problem, splits: list[Split]) -> Contender | None:
@@ -284,7 +300,7 @@ def calls_for_networks(problem: Problem, contender: Contender, splits: list[Spli
     """
     chosen, dense = contender.level, contender.dense
     if problem.is_wide:
-        return chosen.n_terms > 0 and excess(dense.losses, chosen.losses, chosen.weight) < CLEARLY
+        return excess(dense.losses, chosen.losses, chosen.weight) < CLEARLY
     if problem.kind.tells_little:
         return True
     errors = np.concatenate([tree_errors(problem, split) for split in splits])
@@ -326,4 +342,9 @@ def settle(problem: Problem, choice: Choice, contender: Contender, splits: list[
     theirs = row_losses(problem.kind, outputs, valid)
     places = contender.find(valid)
     own, weight = contender.level.losses[places], contender.level.weight[places]
-    return contender.choice(interrupted=choice.interrupted) if excess(own, theirs, weight) <= TIE else choice
+    if contender.level.setting.rule == ALL:
+        # A network has far fewer features than a ridge, for which it may cost as much as on a path.
+        wins = np.average(theirs - own, weights=weight) <= problem.tolerance * contender.gain
+    else:
+        wins = excess(own, theirs, weight) > TIE
+    return choice if wins else contender.choice(interrupted=choice.interrupted)

@@ -11,7 +11,8 @@ from lspin.structure.mixture import DEPENDENT, Term
 
 PENALTY = 1e-2  # of the weights while columns are added
 N_CANDIDATES = 50  # columns in which the loss is steepest: among these the best is found
-SINGLE_STEPS = 10  # columns that enter one by one; later ones come several at a time
+SINGLE_STEPS = 20  # columns that enter one by one; later ones come several at a time
+MOST_REVISED = 10  # columns up to which weak ones leave again
 COARSE_STEP = 1.2  # by which their number then grows
 ROWS_A_TERM = 4  # that a group must have
 DISPENSABLE = 0.5  # of what the last column gained: one that adds less leaves again
@@ -83,7 +84,7 @@ def build_ladder(atoms: Atoms, constant: np.ndarray, n_terms: int) -> Ladder:
         if not found:
             break
         more = model.add(atoms, found)
-        while 1 < len(more.terms) <= SINGLE_STEPS:
+        while 1 < len(more.terms) <= MOST_REVISED:
             fewer = more.drop(atoms, find_weakest(atoms, more))
             if fewer.value - more.value >= DISPENSABLE * (model.value - more.value):
                 break
@@ -119,6 +120,8 @@ def find_best(atoms: Atoms, model: Model, number: int) -> list[Term]:
     chosen: list[Term] = []
     for _ in range(number):
         size = (left**2).sum(axis=0)
+        if atoms.members.shape[1] > 1:  # a second column of the same group would answer to slopes of before
+            whole[[term.group in {t.group for t in chosen} for term in terms]] = np.inf
         promise = np.where(size > DEPENDENT * whole, slopes / np.maximum(size, 1e-12), 0.0)
         if not promise.any():
             break
