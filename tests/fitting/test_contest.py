@@ -11,13 +11,13 @@ from lspin import LSPINClassifier, LSPINRegressor
 from lspin.fitting import ensemble, fit, path
 from lspin.fitting.contest import (
     FAR_BEHIND,
-    bar_for_networks,
-    calls_for_networks,
     choose_rule,
     excess,
+    find_bar,
     find_contender,
     keep_best_penalty,
     list_prices,
+    near_bar,
     settle,
     tree_errors,
 )
@@ -127,10 +127,10 @@ def test_trees_are_judged_on_rows_they_have_not_seen(grouped):
 
 def test_networks_are_tried_where_trees_find_what_linear_rules_miss(grouped):
     problem, splits, contender = grouped
-    assert not calls_for_networks(problem, contender, splits)
+    assert find_bar(problem, contender, splits) == -np.inf
     other = pose(*draw_product())
     splits = split(other)
-    assert calls_for_networks(other, find_contender(other, splits), splits)
+    assert find_bar(other, find_contender(other, splits), splits) == np.inf
 
 
 def test_a_network_has_no_prospect_if_it_gains_nine_tenths_of_what_groups_gain_or_less(grouped):
@@ -138,9 +138,7 @@ def test_a_network_has_no_prospect_if_it_gains_nine_tenths_of_what_groups_gain_o
     target = np.concatenate([part.valid.target for part in splits])
     constant = np.mean((target - np.average(problem.rows.target)) ** 2)
     reached = contender.level.loss
-    assert bar_for_networks(problem, contender, splits) == pytest.approx(
-        reached + FAR_BEHIND * (constant - reached)
-    )
+    assert near_bar(problem, contender, splits) == pytest.approx(reached + FAR_BEHIND * (constant - reached))
     np.testing.assert_array_equal(np.sort(contender.find([part.valid for part in splits])), np.arange(N))
 
 

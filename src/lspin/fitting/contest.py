@@ -171,11 +171,7 @@ def judge_groups(problem: Problem, splits: list[Split]) -> Contender:
     errors = {rule: quick_errors(splits, made) for rule, made in trials.items()}
     weight = np.concatenate([split.valid.weight for split in splits])
     best = choose_rule(errors, weight, {rule: made[0].basis.n_groups for rule, made in trials.items()})
-    levels = walk(problem, best, trials[best])
-    if best != WHOLE:
-        # Groups are better than none: of models without any, the extremes will do.
-        most = max(max(trial.basis.ladder) for trial in trials[WHOLE])
-        levels += [make_level(problem, Setting(WHOLE, count, PENALTIES[-1]), trials[WHOLE]) for count in (0, most)]
+    levels = [level for rule in dict.fromkeys([WHOLE, best]) for level in walk(problem, rule, trials[rule])]
     if problem.is_wide:
         levels += [open_many(problem, splits, count) for count in count_many(problem)]
     return Contender(problem, levels)
@@ -291,21 +287,27 @@ def list_prices(levels: list[Level], highest: float) -> list[float]:
     return prices
 
 
-def calls_for_networks(problem: Problem, contender: Contender, splits: list[Split]) -> bool:
-    """Whether something in a table may escape groups of linear rules.
+def find_bar(problem: Problem, contender: Contender, splits: list[Split]) -> float:
+    """The held-out loss above which a network has no prospect of winning; minus infinity where none is tried.
 
-    Of a wide table: no sparse model is clearly better than a ridge of all columns, from which networks start. Of
-    another: boosted trees are not worse. Trees take a tenth of a second, and what networks learn beyond linear
-    rules, trees learn in part. Where a row tells little, as of a hazard, trees learn its noise.
+    What may escape groups of linear rules? Of a wide table: something, unless a sparse model is clearly better
+    than a ridge of all columns, from which networks start. Of another: nothing, if boosted trees are worse. Trees
+    take a tenth of a second, and what networks learn beyond linear rules, trees learn in part. Where trees are
+    clearly better, there is no bar. Where a row tells little, as of a hazard, trees learn its noise and are not
+    asked.
     """
     chosen, dense = contender.level, contender.dense
     if problem.is_wide:
-        return excess(dense.losses, chosen.losses, chosen.weight) < CLEARLY
+        is_clear = excess(dense.losses, chosen.losses, chosen.weight) >= CLEARLY
+        return -np.inf if is_clear else near_bar(problem, contender, splits)
     if problem.kind.tells_little:
-        return True
+        return near_bar(problem, contender, splits)
     errors = np.concatenate([tree_errors(problem, split) for split in splits])
     places = contender.find([split.valid for split in splits])
-    return excess(errors, chosen.errors[places], chosen.weight[places]) < HOPELESS
+    behind = excess(errors, chosen.errors[places], chosen.weight[places])
+    if behind >= HOPELESS:
+        return -np.inf
+    return np.inf if behind <= -CLEARLY else near_bar(problem, contender, splits)
 
 
 def tree_errors(problem: Problem, split: Split) -> np.ndarray:
@@ -322,8 +324,8 @@ def tree_errors(problem: Problem, split: Split) -> np.ndarray:
     return errors
 
 
-def bar_for_networks(problem: Problem, contender: Contender, splits: list[Split]) -> float:
-    """The held-out loss above which a network has no prospect of winning."""
+def near_bar(problem: Problem, contender: Contender, splits: list[Split]) -> float:
+    """A held-out loss that is little above that of the best model of groups."""
     valid = [split.valid for split in splits]
     places = contender.find(valid)
     reached = float(np.average(contender.level.losses[places], weights=contender.level.weight[places]))

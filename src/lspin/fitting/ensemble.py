@@ -10,8 +10,7 @@ from lspin.fitting.contest import (
     FEWEST_JUDGED,
     N_SMALL_FOLDS,
     Contender,
-    bar_for_networks,
-    calls_for_networks,
+    find_bar,
     find_contender,
     settle,
 )
@@ -152,9 +151,9 @@ def _choose(
         return choose_rising(problem, splits, seed=seeds[0], progress=progress)
     if contender is None:
         return choose_price(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress)
-    if NETWORKS not in plan.starts or not calls_for_networks(problem, contender, splits):
+    bar = find_bar(problem, contender, splits) if NETWORKS in plan.starts else -np.inf
+    if bar == -np.inf:
         return contender.choice(interrupted=False)
-    bar = bar_for_networks(problem, contender, splits)
     choice = choose_price(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress, bar=bar)
     return settle(problem, choice, contender, splits)
 

@@ -1,5 +1,7 @@
 """Columns enter the linear models of groups: the one that lowers the loss most first, and weak ones leave."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -20,8 +22,9 @@ DISPENSABLE = 0.5  # of what the last column gained: one that adds less leaves a
 Ladder = dict[int, list[Term]]  # by their number, the terms of a model
 
 
-class Atoms(NamedTuple):
-    """Columns of groups, from which a model is built: each is a column times the membership in a group."""
+@dataclass(frozen=True)
+class Atoms:
+    """Columns of groups, from which a model is built: each is a column, standardised in a group, where that is."""
 
     values: np.ndarray  # (n, n_inputs), of variance about 1
     members: np.ndarray  # (n, n_groups), probability that a row belongs to each
@@ -32,7 +35,25 @@ class Atoms(NamedTuple):
     def take(self, terms: list[Term]) -> np.ndarray:
         """The columns of terms, after one for each group, shape ``(n, n_groups + n_terms)``."""
         groups, columns = np.array(terms, int).reshape(-1, 2).T
-        return np.hstack([self.members, self.members[:, groups] * self.values[:, columns]])
+        mean, spread = (part[groups, columns] for part in (self.mean, self.spread))
+        standard = (self.values[:, columns] - mean) / np.where(spread > 0, spread, np.inf)
+        return np.hstack([self.members, self.members[:, groups] * standard])
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """Mean of every column in every group, shape ``(n_groups, n_inputs)``."""
+        return self._shares.T @ self.values
+
+    @cached_property
+    def spread(self) -> np.ndarray:
+        """The same of standard deviations; 0 where a column hardly varies in a group."""
+        variance = self._shares.T @ self.values**2 - self.mean**2
+        return np.where(variance > DEPENDENT, np.sqrt(np.maximum(variance, 0.0)), 0.0)
+
+    @property
+    def _shares(self) -> np.ndarray:
+        shares = self.members**2 * self.weight[:, None]
+        return shares / shares.sum(axis=0)
 
 
 class Model(NamedTuple):
@@ -78,23 +99,27 @@ def build_ladder(atoms: Atoms, constant: np.ndarray, n_terms: int) -> Ladder:
     n_groups = atoms.members.shape[1]
     model = Model.fit(atoms, [], Layer(np.zeros((n_groups, len(constant))), constant))
     ladder: Ladder = {0: []}
+    seen = {frozenset(model.terms)}
     while len(model.terms) < n_terms:
-        n_before, step = len(model.terms), count_next(len(model.terms))
-        found = find_best(atoms, model, min(step, n_terms - n_before))
+        found = find_best(atoms, model, min(count_next(len(model.terms)), n_terms - len(model.terms)))
         if not found:
             break
-        more = model.add(atoms, found)
-        while 1 < len(more.terms) <= MOST_REVISED:
-            fewer = more.drop(atoms, find_weakest(atoms, more))
-            if fewer.value - more.value >= DISPENSABLE * (model.value - more.value):
-                break
-            more = fewer
-        gained = len(more.terms) > n_before or more.value < model.value
-        model = more
-        ladder[len(model.terms)] = model.terms
-        if not gained:
+        model = drop_weak(atoms, model, model.add(atoms, found))
+        if frozenset(model.terms) in seen:  # what was added left again
             break
+        seen.add(frozenset(model.terms))
+        ladder[len(model.terms)] = model.terms
     return ladder
+
+
+def drop_weak(atoms: Atoms, before: Model, model: Model) -> Model:
+    """The model without terms that add less than half of what it gained over the one before."""
+    while 1 < len(model.terms) <= MOST_REVISED:
+        fewer = model.drop(atoms, find_weakest(atoms, model))
+        if fewer.value - model.value >= DISPENSABLE * (before.value - model.value):
+            break
+        model = fewer
+    return model
 
 
 def append_rest(terms: list[Term], n_inputs: int) -> list[Term]:
@@ -111,17 +136,15 @@ def count_next(n_terms: int) -> int:
 def find_best(atoms: Atoms, model: Model, number: int) -> list[Term]:
     """The terms that lower the loss most."""
     root = np.sqrt(atoms.weight)[:, None]
-    gains, squares = measure_slopes(atoms, model)
-    terms = list_steepest(gains, squares)
-    scaled = root * atoms.take(terms)[:, atoms.members.shape[1] :]
+    terms = list_steepest(measure_slopes(atoms, model))
+    columns = atoms.take(terms)[:, atoms.members.shape[1] :]
+    scaled = root * columns
     basis = np.linalg.qr(root * atoms.take(model.terms))[0]
     left = scaled - basis @ (basis.T @ scaled)
-    whole, slopes = (scaled**2).sum(axis=0), np.array([gains[term] for term in terms])
+    whole, slopes = (scaled**2).sum(axis=0), ((columns.T @ model.slopes) ** 2).sum(axis=1)
     chosen: list[Term] = []
     for _ in range(number):
         size = (left**2).sum(axis=0)
-        if atoms.members.shape[1] > 1:  # a second column of the same group would answer to slopes of before
-            whole[[term.group in {t.group for t in chosen} for term in terms]] = np.inf
         promise = np.where(size > DEPENDENT * whole, slopes / np.maximum(size, 1e-12), 0.0)
         if not promise.any():
             break
@@ -129,28 +152,31 @@ def find_best(atoms: Atoms, model: Model, number: int) -> list[Term]:
         direction = left[:, best] / np.sqrt(size[best])
         left = left - np.outer(direction, direction @ left)
         chosen.append(terms[best])
+        if atoms.members.shape[1] > 1:  # a second column of the same group would answer to slopes of before
+            slopes[[term.group == terms[best].group for term in terms]] = 0.0
     return chosen
 
 
-def measure_slopes(atoms: Atoms, model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """For every term, the squared slope of the loss and the sum of its squares, both ``(n_groups, n_inputs)``."""
-    values, members, weight = atoms.values, atoms.members, atoms.weight[:, None]
-    squares = (members**2 * weight).T @ values**2
-    gains = np.stack([((values.T @ (part[:, None] * model.slopes)) ** 2).sum(axis=1) for part in members.T])
-    gains[squares < DEPENDENT * (members**2 * weight).sum(axis=0)[:, None]] = 0.0
+def measure_slopes(atoms: Atoms, model: Model) -> np.ndarray:
+    """Squared slope of the loss along every term that may be added, shape ``(n_groups, n_inputs)``."""
+    members, spread = atoms.members, atoms.spread
+    slopes = []
+    for part, mean in zip(members.T, atoms.mean, strict=True):
+        within = part[:, None] * model.slopes
+        slopes.append(((atoms.values.T @ within - np.outer(mean, within.sum(axis=0))) ** 2).sum(axis=1))
+    gains = np.where(spread > 0, np.array(slopes) / np.where(spread > 0, spread, 1.0) ** 2, 0.0)
     for term in model.terms:
         gains[term] = 0.0
     taken = np.bincount([term.group for term in model.terms], minlength=members.shape[1])
-    gains[taken * ROWS_A_TERM >= (members * weight).sum(axis=0)] = 0.0
-    return gains, squares
+    gains[taken * ROWS_A_TERM >= members.T @ atoms.weight] = 0.0
+    return gains / (members**2).sum(axis=0)[:, None]
 
 
-def list_steepest(gains: np.ndarray, squares: np.ndarray) -> list[Term]:
+def list_steepest(gains: np.ndarray) -> list[Term]:
     """The terms that promise most, as long as nothing is taken off their columns."""
-    promise = gains / np.maximum(squares, 1e-12)
-    places = np.argsort(-promise, axis=None, kind="stable")[:N_CANDIDATES]
-    places = places[promise.ravel()[places] > 0]
-    return [Term(int(g), int(c)) for g, c in zip(*np.unravel_index(places, promise.shape), strict=True)]
+    places = np.argsort(-gains, axis=None, kind="stable")[:N_CANDIDATES]
+    places = places[gains.ravel()[places] > 0]
+    return [Term(int(g), int(c)) for g, c in zip(*np.unravel_index(places, gains.shape), strict=True)]
 
 
 def find_weakest(atoms: Atoms, model: Model) -> int:
