@@ -164,6 +164,16 @@ def test_a_lasso_for_each_cluster_finds_what_counts_in_it():
     np.testing.assert_array_equal(model.selected(X)[:, 2:4], groups[:, None] == [0, 1])
 
 
+def test_a_lasso_for_each_cluster_falls_back_to_one_where_a_cluster_has_one_class(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 4)), np.arange(80) // 2 % 2
+    X[y == 1, 0] += 8  # two clusters would be the two classes
+    model = load_everyday("cluster_lasso").make(Wanted(2, Budget()))
+    monkeypatch.setattr(model, "_judge", lambda number, *_: number == 2)
+    assert np.mean(model.fit(X, y).predict(X) == y) == 1
+    assert model.selected(X).shape == X.shape
+
+
 # Of seed 0, from the file that the families were first written in: whether y is a response; shape, first entry and
 # sum of absolute values of the training rows; that of y, relevant entries and ceiling of the test rows.
 DRAWN = {
