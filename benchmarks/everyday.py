@@ -21,7 +21,7 @@ def load_everyday(name: str) -> Everyday:
 
 
 def suits_all(method: str, case: Case) -> bool:
-    """These methods can do classes and responses."""
+    """These methods can do every table whose kind of target they can learn."""
     return True
 
 

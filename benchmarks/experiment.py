@@ -31,6 +31,11 @@ def has_any_seed(case: Case, seed: int) -> bool:
     return True
 
 
+def suits_any_seed(method: str, case: Case, seed: int) -> bool:
+    """A table has the same kind of target in every seed."""
+    return True
+
+
 class Results(NamedTuple):
     """What a table and its figure are drawn from."""
 
@@ -54,6 +59,7 @@ class Experiment:
     measure: Measure = measure_method
     applies: Callable[[str, Case], bool] = suits_task
     has_seed: Callable[[Case, int], bool] = has_any_seed  # where seeds number the splits of a table
+    suits_seed: Callable[[str, Case, int], bool] = suits_any_seed  # where the kind of target changes with the seed
 
 
 def conduct(
@@ -123,7 +129,7 @@ def plan(experiment: Experiment, seeds: range | list[int]) -> list[Run]:
         for case in experiment.cases
         if experiment.has_seed(case, seed)
         for method in experiment.methods
-        if experiment.applies(method, case)
+        if experiment.applies(method, case) and experiment.suits_seed(method, case, seed)
     ]
 
 

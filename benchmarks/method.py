@@ -117,8 +117,8 @@ class Method:
     wide: Wide | None = None
     cox: Sweep | None = None
     everyday: Everyday | None = None
-    for_classes: bool = True  # whether ``fit`` can learn classes
-    for_response: bool = True  # whether ``fit`` can learn a response
+    for_classes: bool = True  # whether it can learn classes
+    for_response: bool = True  # whether it can learn a response
     require: Callable[[], None] | None = None  # raises ``UnavailableError`` if this machine lacks something
 
 

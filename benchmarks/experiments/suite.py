@@ -18,7 +18,7 @@ from benchmarks.drawn import Drawn, draw, share_of_way
 from benchmarks.everyday import fit_everyday, load_everyday, score_model, suits_all
 from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import draw_dots, make_axes, new_figure, save_figure
-from benchmarks.method import Wanted
+from benchmarks.method import Wanted, load_method
 from benchmarks.protocol import Samples, accuracy_or_r2, fit_quietly
 from benchmarks.runs import Case, Record, Run, describe
 from benchmarks.tables import NOTHING, describe_seeds, format_spread, tabulate, write_markdown
@@ -41,6 +41,14 @@ CAPTION = (
     "`cluster_lasso`: principal components, k-means, a LASSO in each of at most four clusters, their number "
     "chosen on held-out rows."
 )
+
+
+def suits_drawn(method: str, case: Case, seed: int) -> bool:
+    """Whether a method can learn the target of a drawn table; the seed decides what that is."""
+    offered = load_method(method)
+    if offered.for_classes and offered.for_response:
+        return True
+    return offered.for_response if draw(case.dataset, seed).is_regression else offered.for_classes
 
 
 def measure_drawn(run: Run) -> Record:
@@ -127,7 +135,7 @@ def count_starts(frame: pd.DataFrame) -> list[str]:
     ]
 
 
-def report(results: Results, name: str, families: tuple[str, ...]) -> None:
+def report(results: Results, name: str, families: tuple[str, ...], caption: str) -> None:
     """Table and figure, families in the given order."""
     place = {family: number for number, family in enumerate(families)}
     frame = results.frame.sort_values("dataset", key=lambda names: names.map(place), kind="stable")
@@ -147,8 +155,8 @@ def report(results: Results, name: str, families: tuple[str, ...]) -> None:
         ),
         f"What {OURS} started from, number of tables": count_starts(frame),
     }
-    caption = [CAPTION, "", *describe_seeds(frame)]
-    write_markdown(results.folder / f"{name}.md", "Drawn tables with known truth", parts, frame, caption)
+    origin = [caption, "", *describe_seeds(frame)]
+    write_markdown(results.folder / f"{name}.md", "Drawn tables with known truth", parts, frame, origin)
     draw_shares(frame, results.folder / f"{name}.png")
 
 
@@ -168,7 +176,9 @@ def draw_shares(frame: pd.DataFrame, path: Path) -> None:
     save_figure(figure, path)
 
 
-def plan_suite(name: str, families: tuple[str, ...], methods: tuple[str, ...] = METHODS) -> Experiment:
+def plan_suite(
+    name: str, families: tuple[str, ...], methods: tuple[str, ...] = METHODS, caption: str = CAPTION
+) -> Experiment:
     """The experiment on some families."""
     return Experiment(
         name,
@@ -176,10 +186,11 @@ def plan_suite(name: str, families: tuple[str, ...], methods: tuple[str, ...] = 
         cases=tuple(Case(family) for family in families),
         quick_methods=methods,
         quick_cases=tuple(Case(family, n_train=60) for family in families[:2]),
-        report=partial(report, name=name, families=families),
+        report=partial(report, name=name, families=families, caption=caption),
         seeds=SEEDS,
         measure=measure_drawn,
         applies=suits_all,
+        suits_seed=suits_drawn,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from optuna.distributions import FloatDistribution
 
-from benchmarks.method import Grid, Method, Task, Wide
+from benchmarks.method import Everyday, Grid, Method, Task, Wanted, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, tune
 from lspin.baselines import ContextualLassoClassifier, ContextualLassoRegressor
 
@@ -37,4 +37,10 @@ def make_wide(task: Task, **settings: Any) -> Any:
     )
 
 
-METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide)))
+def make_default(wanted: Wanted) -> ContextualLassoClassifier | ContextualLassoRegressor:
+    """The estimator as it comes."""
+    kind = ContextualLassoRegressor if wanted.is_regression else ContextualLassoClassifier
+    return kind(max_epochs=wanted.budget.epochs, random_state=0)
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide)), everyday=Everyday(make_default))

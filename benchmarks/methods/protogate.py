@@ -5,7 +5,7 @@ from typing import Any
 
 from optuna.distributions import FloatDistribution, IntDistribution
 
-from benchmarks.method import Grid, Method, Task, Wide
+from benchmarks.method import Everyday, Grid, Method, Task, Wanted, Wide
 from benchmarks.protocol import Budget, Fitted, Samples, tune
 from lspin.baselines import ProtoGateClassifier
 
@@ -35,4 +35,9 @@ def make_wide(task: Task, **settings: Any) -> Any:
     return ProtoGateClassifier(max_epochs=epochs, random_state=task.seed, **settings)
 
 
-METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide)), for_response=False)
+def make_default(wanted: Wanted) -> ProtoGateClassifier:
+    """The estimator as it comes."""
+    return ProtoGateClassifier(max_epochs=wanted.budget.epochs, random_state=0)
+
+
+METHOD = Method(fit, wide=Wide(Grid(WIDE_GRID, make_wide)), everyday=Everyday(make_default), for_response=False)
