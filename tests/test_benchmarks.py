@@ -33,6 +33,7 @@ from benchmarks.experiments import (
     survival_curve,
     table1,
     table3,
+    wide_paper,
 )
 from benchmarks.method import (
     Grid,
@@ -65,7 +66,7 @@ EXPERIMENTS = (
     "table1", "motivating", "gate_statistics", "unequal", "overlap", "sigma", "time_n", "time_d", "speed_wide",
     "speed_explain", "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale",
     "survival_batches", "published", "speed_originals", "memory_wide", "suite", "suite_wide",
-    "ordinary",
+    "wide_paper", "ordinary",
 )  # fmt: skip
 OF_REAL_TABLES = ("table3", "nll", "counts", "survival_curve", "survival_sets", "survival_batches")
 FOLDER = os.environ.get("LSPIN_DATA")
@@ -218,6 +219,21 @@ def test_a_method_for_classes_gets_the_drawn_tables_with_classes():
         given[run.method].add((run.case.dataset, run.seed))
     assert len(given["lasso"]) == 16
     assert given["protogate"] == {table for table in given["lasso"] if not draw(*table).is_regression}
+
+
+@pytest.mark.parametrize(("dataset", "scale"), [("linear", 0.5), ("E4", 0.5), ("E2", 1.0)])
+def test_columns_of_noise_change_nothing_else(dataset, scale):
+    narrow, wide = (wide_paper.load_widened(Case(dataset, 50, width), 0) for width in (60, 400))
+    original = load_synthetic(dataset, 0)
+    n_own = original.train.X.shape[1]
+    np.testing.assert_array_equal(wide[0].X[:, :n_own], original.train.X[:50])
+    np.testing.assert_array_equal(wide[1].y[-len(original.test.y) :], original.test.y)
+    for one, other in zip(narrow, wide, strict=True):
+        np.testing.assert_array_equal(one.X, other.X[:, :60])
+        np.testing.assert_array_equal(one.y, other.y)
+        assert not other.relevant[:, n_own:].any()
+        np.testing.assert_array_equal(one.relevant, other.relevant[:, :60])
+    assert np.std(wide[1].X[:, n_own:]) == pytest.approx(scale, rel=0.02)
 
 
 @pytest.mark.parametrize("family", ["clinics", "sites"])
