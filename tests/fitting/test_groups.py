@@ -224,6 +224,15 @@ def test_no_gate_opens_on_noise(estimator):
     assert model.sparsity_ == model.path_["sparsity"].max()
 
 
+@pytest.mark.parametrize("n_features", [2, 3])
+def test_a_wanted_number_of_features_is_read_off_the_path(n_features):
+    X, y = draw_switch()
+    model = LSPINRegressor(n_features=n_features, **GROUPS).fit(X[:200], y[:200])
+    assert abs(np.median(model.selected(X[200:]).sum(axis=1)) - n_features) <= 0.5
+    chosen = model.path_[model.path_["sparsity"] == model.sparsity_].iloc[0]
+    assert abs(chosen["n_features"] - n_features) <= 0.5
+
+
 def test_the_path_starts_with_a_constant_and_prices_fall():
     X, y = draw_switch()
     model = LSPINRegressor(**GROUPS).fit(X, y)
@@ -327,7 +336,6 @@ def test_patience_is_for_training_and_keeps_no_row_from_a_model_of_groups():
         ({"stability": 0.1}, "stability=0.1"),
         ({"diversity": 0.1}, "diversity=0.1"),
         ({"sparsity": 0.1}, "sparsity=0.1"),
-        ({"n_features": 2}, "n_features=2"),
         ({"n_members": 3}, "n_members=3 would all be the same: add bootstrap=True"),
         ({"start": "nets"}, "start"),
     ],

@@ -117,7 +117,6 @@ def _list_starts(asked: Any, problem: Problem) -> tuple[str, ...]:
         "stability": asked.stability > 0,
         "diversity": asked.diversity > 0,
         "sparsity": asked.sparsity != "auto",
-        "n_features": asked.n_features is not None,
         "n_members": asked.n_members > 1 and not asked.bootstrap,
         "context": asked.context is not None,
     }

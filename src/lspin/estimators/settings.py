@@ -25,8 +25,8 @@ SPARSITY = Setting(
 )
 N_FEATURES = Setting(
     [None, COUNT],
-    "Features per sample, instead of a sparsity: the price is searched at which the median training row opens "
-    "this many gates, plus or minus one.",
+    "Features per sample, instead of a sparsity: the model in which the median row opens this many gates, plus or "
+    "minus one. Models of groups have it on their path; for networks its price is searched.",
 )
 RULE = Setting(
     [StrOptions({"accurate", "sparse"})],
@@ -40,7 +40,7 @@ START = Setting(
     "apart by many columns or by one, each with a few columns that count; it needs no training, but a dense "
     "table, and at most 300 columns unless there are fewer rows. `'auto'`: the better of both on held-out "
     "rows; networks alone if other parameters ask for them (layers, anchor, stability, diversity, sparsity, "
-    "n_features, context, or members without bootstrap).",
+    "context, or members without bootstrap).",
 )
 CONTEXT = Setting(
     [None, "array-like"],

@@ -79,6 +79,11 @@ class Level:
         truth = np.concatenate([self._problem.kind.regressand(rows) for rows in self._valid])
         return ((said - truth) ** 2).sum(axis=1)
 
+    @property
+    def median_open(self) -> float:
+        """Open gates of the median held-out row."""
+        return weighted_median(self.n_open, self.weight)
+
     @cached_property
     def mean_open(self) -> float:
         """Open gates of a held-out row."""
@@ -91,7 +96,7 @@ class Level:
             weight_decay=self.setting.penalty,
             validation_loss=self.loss,
             validation_score=self._problem.kind.score(self.outputs, self._valid),
-            n_features=weighted_median(self.n_open, self.weight),
+            n_features=self.median_open,
             mean_features=self.mean_open,
         )
 
@@ -99,19 +104,11 @@ class Level:
 class Contender:
     """The best model of groups, and its path."""
 
-    def __init__(self, problem: Problem, levels: list[Level]) -> None:
+    def __init__(self, problem: Problem, levels: list[Level], n_features: int | None) -> None:
         constant = min(levels, key=lambda level: level.n_terms)
-        eligible = levels if problem.tolerance >= ALL_GAIN else prefer_ridge(levels)
-        lowest = min(eligible, key=lambda level: level.loss)
-        dearest = lowest.loss + problem.tolerance * max(constant.loss - lowest.loss, 0.0)
-        close = [
-            level
-            for level in eligible
-            if level.loss <= dearest and excess(level.losses, lowest.losses, level.weight) <= AS_GOOD
-        ]
-        self.level = min(close, key=lambda level: (level.mean_open, level.loss))
-        if not tells_something(levels, self.level, constant):
-            self.level = constant
+        self.level = (
+            choose_level(problem, levels, constant) if n_features is None else match_features(levels, n_features)
+        )
         self.gain = max(constant.loss - self.level.loss, 0.0)  # over a constant
         self.dense = max(levels, key=lambda level: (level.setting.rule in ONE_GROUP, level.n_terms))
         rules = ONE_GROUP if self.level.setting.rule in ONE_GROUP else (self.level.setting.rule,)
@@ -132,6 +129,27 @@ class Contender:
         """What the search found, if this is it."""
         setting = self.level.setting
         return Choice(self.price, setting.penalty, self.path, [], interrupted, setting)
+
+
+def choose_level(problem: Problem, levels: list[Level], constant: Level) -> Level:
+    """The level with the fewest features of those that are nearly as good as the best, or the constant."""
+    eligible = levels if problem.tolerance >= ALL_GAIN else prefer_ridge(levels)
+    lowest = min(eligible, key=lambda level: level.loss)
+    dearest = lowest.loss + problem.tolerance * max(constant.loss - lowest.loss, 0.0)
+    close = [
+        level
+        for level in eligible
+        if level.loss <= dearest and excess(level.losses, lowest.losses, level.weight) <= AS_GOOD
+    ]
+    best = min(close, key=lambda level: (level.mean_open, level.loss))
+    return best if tells_something(levels, best, constant) else constant
+
+
+def match_features(levels: list[Level], n_features: int) -> Level:
+    """The best of the levels whose median row opens the wanted number of gates, or the nearest to it."""
+    nearest = min(abs(level.median_open - n_features) for level in levels)
+    matching = [level for level in levels if abs(level.median_open - n_features) <= nearest]
+    return min(matching, key=lambda level: level.loss)
 
 
 def prefer_ridge(levels: list[Level]) -> list[Level]:
@@ -157,15 +175,15 @@ def tells_something(levels: list[Level], chosen: Level, constant: Level) -> bool
     return by_chosen >= (RIDGE_WORTH if chosen.setting.rule == ALL else WORTH_IT) or by_ridge >= WORTH_IT
 
 
-def find_contender(problem: Problem, splits: list[Split]) -> Contender | None:
+def find_contender(problem: Problem, splits: list[Split], n_features: int | None = None) -> Contender | None:
     """Judge models of groups on held-out rows; nothing where table or target do not suit them."""
     if not splits or not suits_groups(problem):
         return None
     with threadpool_limits(1):  # several threads for small matrices cost more than they gain
-        return judge_groups(problem, splits)
+        return judge_groups(problem, splits, n_features)
 
 
-def judge_groups(problem: Problem, splits: list[Split]) -> Contender:
+def judge_groups(problem: Problem, splits: list[Split], n_features: int | None) -> Contender:
     """The best rule and number of terms on held-out rows."""
     trials = find_trials(problem, splits)
     errors = {rule: quick_errors(splits, made) for rule, made in trials.items()}
@@ -174,7 +192,7 @@ def judge_groups(problem: Problem, splits: list[Split]) -> Contender:
     levels = [level for rule in dict.fromkeys([WHOLE, best]) for level in walk(problem, rule, trials[rule])]
     if problem.is_wide:
         levels += [open_many(problem, splits, count) for count in count_many(problem)]
-    return Contender(problem, levels)
+    return Contender(problem, levels, n_features)
 
 
 def suits_groups(problem: Problem) -> bool:

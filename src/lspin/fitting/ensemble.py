@@ -114,10 +114,10 @@ def _splits(problem: Problem, valid: Rows | None, plan: Plan, seed: int, **more:
 
 def _find_contender(problem: Problem, valid: Rows | None, plan: Plan, seed: int) -> Contender | None:
     """The best model of groups, where such models compete and the sparsity is to be chosen."""
-    if GROUPS not in plan.starts or plan.sparsity is not None or plan.n_features is not None:
+    if GROUPS not in plan.starts or plan.sparsity is not None:
         return None
     splits = _splits(problem, valid, plan, seed, fewest=FEWEST_JUDGED, n_small_folds=N_SMALL_FOLDS)
-    contender = find_contender(problem, splits)
+    contender = find_contender(problem, splits, plan.n_features)
     if contender is None and NETWORKS not in plan.starts:
         raise ValueError(
             f"start='groups' is judged on held-out rows, and of the {problem.n_rows} distinct rows none can be "
@@ -142,9 +142,7 @@ def _choose(
 ) -> Choice:
     decay = fallback_decay(problem)
     if plan.n_features is not None:
-        everything = np.arange(problem.n_rows)
-        job = Job(everything, problem.rows.weight, None, 0.0, decay, seeds[0])
-        return find_price(problem, plan.n_features, job, n_jobs=plan.n_jobs, progress=progress)
+        return _match_features(problem, splits, plan, seeds[0], progress, contender)
     if plan.sparsity is not None:
         return Choice(plan.sparsity, decay, [], [], False)
     if problem.recipe.price_start < 1 and splits:
@@ -156,6 +154,31 @@ def _choose(
         return contender.choice(interrupted=False)
     choice = choose_price(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress, bar=bar)
     return settle(problem, choice, contender, splits)
+
+
+def _match_features(
+    problem: Problem,
+    splits: list[Split],
+    plan: Plan,
+    seed: int,
+    progress: Progress,
+    contender: Contender | None,
+) -> Choice:
+    """The price of a wanted number of features, or the model of groups with so many if that is as good."""
+    assert plan.n_features is not None
+    if contender is not None and (NETWORKS not in plan.starts or find_bar(problem, contender, splits) == -np.inf):
+        return contender.choice(interrupted=False)
+    job = Job(np.arange(problem.n_rows), problem.rows.weight, None, 0.0, fallback_decay(problem), seed)
+    found = find_price(problem, plan.n_features, job, n_jobs=plan.n_jobs, progress=progress)
+    if contender is None or found.interrupted:
+        return found
+    jobs = [
+        job._replace(which=split.train, weight=split.weight, valid=split.valid, sparsity=found.sparsity)
+        for split in splits
+    ]
+    fits, interrupted = run_jobs(problem, jobs, plan.n_jobs, progress)
+    judged = settle(problem, found._replace(fits=fits, interrupted=interrupted), contender, splits)
+    return found if judged.setting is None else judged
 
 
 def _may_serve(plan: Plan, choice: Choice, valid: Rows | None) -> bool:
