@@ -390,3 +390,11 @@ def test_one_group_has_all_columns_in_the_end_even_copies_of_others():
     terms = basis.ladder[24]
     assert sorted(term.column for term in terms) == list(range(24))
     assert terms[0].column in (0, 12)
+
+
+def test_a_column_that_does_not_vary_is_no_hindrance():
+    X = np.random.default_rng(0).normal(size=(100, 6))
+    X[:, 2] = 1.0
+    model = LSPINRegressor(start="groups", random_state=0).fit(X, X[:, 0] - X[:, 3])
+    assert (model.selected(X) == [1, 0, 0, 1, 0, 0]).all()
+    np.testing.assert_allclose(model.predict(X), X[:, 0] - X[:, 3], atol=0.05)

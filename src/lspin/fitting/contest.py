@@ -25,6 +25,8 @@ MOST_ROWS = 20_000  # that a model of groups is judged by; the chosen one learns
 CLEARLY = 2.0  # standard errors by which groups must be better than none
 AS_GOOD = 1.0  # standard errors within which fewer groups or features may be preferred
 WORTH_IT = 2.5  # standard errors by which the chosen level or a ridge must be better than a constant
+N_FINALISTS = 3  # rules of which a few levels are judged
+SKETCHED = (2, 4, 8, 16, 32)  # their numbers of terms
 RIDGE_WORTH = 1.65  # the same for a ridge of many columns that was chosen: one test, at the level of 5 %
 TIE = 1.0  # standard errors within which a model of groups is preferred to a network
 HOPELESS = 0.0  # standard errors by which trees must be worse than groups for no network to be tried
@@ -188,8 +190,11 @@ def judge_groups(problem: Problem, splits: list[Split], n_features: int | None) 
     trials = find_trials(problem, splits)
     errors = {rule: quick_errors(splits, made) for rule, made in trials.items()}
     weight = np.concatenate([split.valid.weight for split in splits])
-    best = choose_rule(errors, weight, {rule: made[0].basis.n_groups for rule, made in trials.items()})
-    levels = [level for rule in dict.fromkeys([WHOLE, best]) for level in walk(problem, rule, trials[rule])]
+    n_groups = {rule: made[0].basis.n_groups for rule, made in trials.items()}
+    finalists = [WHOLE, *list_finalists(errors, weight, n_groups)]
+    sketches = {rule: sketch(problem, rule, trials[rule]).losses for rule in finalists}
+    rules = dict.fromkeys([WHOLE, choose_rule(sketches, weight, n_groups)])
+    levels = [level for rule in rules for level in walk(problem, rule, trials[rule])]
     if problem.is_wide:
         levels += [open_many(problem, splits, count) for count in count_many(problem)]
     return Contender(problem, levels, n_features)
@@ -229,16 +234,29 @@ def quick_errors(splits: list[Split], trials: list[Trial]) -> np.ndarray:
     )
 
 
-def choose_rule(errors: dict[Rule, np.ndarray], weight: np.ndarray, n_groups: dict[Rule, int]) -> Rule:
+def list_finalists(errors: dict[Rule, np.ndarray], weight: np.ndarray, n_groups: dict[Rule, int]) -> list[Rule]:
+    """Rules that divide clearly better than none by a quick look: of each number of groups the best, a few in all.
+
+    The rule with the fewest groups is among them: more groups may have followed the target itself, which a sketch
+    gains by, but gates cannot write.
+    """
+    clear = [rule for rule in errors if excess(errors[WHOLE], errors[rule], weight) >= CLEARLY]
+    clear.sort(key=lambda rule: float(np.average(errors[rule], weights=weight)))
+    best = {n_groups[rule]: rule for rule in reversed(clear)}
+    ranked = [rule for rule in clear if rule in best.values()]
+    return list(dict.fromkeys([*ranked[: N_FINALISTS - 1], *([best[min(best)]] if best else [])]))
+
+
+def choose_rule(losses: dict[Rule, np.ndarray], weight: np.ndarray, n_groups: dict[Rule, int]) -> Rule:
     """The rule that predicts held-out rows best: clearly better than none, with few groups if as good."""
 
     def mean(rule: Rule) -> float:
-        return float(np.average(errors[rule], weights=weight))
+        return float(np.average(losses[rule], weights=weight))
 
-    best = min(errors, key=mean)
-    if excess(errors[WHOLE], errors[best], weight) < CLEARLY:
+    best = min(losses, key=mean)
+    if excess(losses[WHOLE], losses[best], weight) < CLEARLY:
         return WHOLE
-    close = [rule for rule in errors if rule != WHOLE and excess(errors[rule], errors[best], weight) <= AS_GOOD]
+    close = [rule for rule in losses if rule != WHOLE and excess(losses[rule], losses[best], weight) <= AS_GOOD]
     return min(close, key=lambda rule: (n_groups[rule], mean(rule)))
 
 
@@ -254,6 +272,12 @@ def walk(problem: Problem, rule: Rule, trials: list[Trial]) -> list[Level]:
         # More columns mostly want a stronger penalty, at times one that is a little weaker.
         first = max(PENALTIES.index(min(tried, key=lambda level: level.loss).setting.penalty) - 1, 0)
     return levels + [make_level(problem, Setting(rule, most, penalty), trials) for penalty in PENALTIES]
+
+
+def sketch(problem: Problem, rule: Rule, trials: list[Trial]) -> Level:
+    """The best of a few levels of a rule's path."""
+    levels = [make_level(problem, Setting(rule, n_terms), trials) for n_terms in SKETCHED]
+    return min(levels, key=lambda level: level.loss)
 
 
 def raise_penalty(

@@ -321,15 +321,16 @@ def open_all(rows: Rows, encoding: Encoding, kind: Kind) -> Member:
 
 def widen(member: Member, whole: Encoding, kept: np.ndarray) -> Member:
     """The same model for a table with all columns, of which it has kept some; the gates of the others are shut."""
-    if len(kept) == whole.n_features:
-        return member
     networks, inputs = member.networks, np.isin(whole.owners, kept)
+    encoding = replace(whole, center=_put(whole.center, inputs, member.encoding.center), sees_missing=True)
+    if len(kept) == whole.n_features:
+        return Member(encoding, networks)
     assert networks.groups is not None
     context = np.flatnonzero(np.concatenate([inputs, np.isin(np.arange(whole.n_features), kept)]))
     levels, signs = networks.gating[0].weights, networks.signs
     weights, intercept = networks.prediction[0]
     return Member(
-        replace(whole, center=_put(whole.center, inputs, member.encoding.center), sees_missing=True),
+        encoding,
         Networks(
             gating=(Layer(_spread(levels.T, kept, whole.n_features, SHUT).T, np.zeros(whole.n_features)),),
             prediction=(Layer(_spread(weights, inputs, len(inputs)), intercept),),

@@ -222,5 +222,5 @@ def _ridge_scores(values: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         return values @ np.linalg.solve(products, values.T @ outputs)
     # With more inputs than rows the penalty is the mean strength of a row, which leaves half of it.
     products = values @ values.T
-    penalty = np.trace(products) / n_rows
+    penalty = max(np.trace(products) / n_rows, 1.0)  # a part of the rows may have columns that do not vary
     return products @ np.linalg.solve(products + penalty * np.eye(n_rows), outputs)
