@@ -398,3 +398,16 @@ def test_a_column_that_does_not_vary_is_no_hindrance():
     model = LSPINRegressor(start="groups", random_state=0).fit(X, X[:, 0] - X[:, 3])
     assert (model.selected(X) == [1, 0, 0, 1, 0, 0]).all()
     np.testing.assert_allclose(model.predict(X), X[:, 0] - X[:, 3], atol=0.05)
+
+
+def test_the_structure_names_what_tells_each_group_and_what_counts_in_it():
+    X, y, group = draw_groups(1, n_rows=N)
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    model = LSPINRegressor(**GROUPS).fit(frame, y)
+    found = model.structure_
+    assert [set(names) for names in found["told_by"]] == [{"a", "b", "c"}] * 2
+    assert sorted(sorted(names) for names in found["features"]) == [["d", "e"], ["f"]]
+    used = model.selected(frame)[group == 1].any(axis=0)
+    assert tuple(frame.columns[used]) in set(found["features"])
+    networks = LSPINRegressor(start="networks", max_epochs=2, sparsity=0.1, random_state=0).fit(frame, y)
+    assert networks.structure_.empty

@@ -25,7 +25,7 @@ from lspin.estimators.saving import SavedModel, restored, storable, write_model
 from lspin.explanation.record import Explanation, explain
 from lspin.fitting.ensemble import GROUPS, NETWORKS, FitInterruptedWarning, Solution, solve
 from lspin.fitting.fit import HISTORY
-from lspin.fitting.needs import find_needed
+from lspin.fitting.needs import find_needed, list_groups
 from lspin.fitting.path import Candidate
 from lspin.fitting.prediction import (
     Member,
@@ -182,6 +182,22 @@ class LSPINBase(TransformerMixin, TableEstimator):
         """
         check_is_fitted(self)
         return self._column_names[find_needed(self.members_)]
+
+    @property
+    def structure_(self) -> pd.DataFrame:
+        """Groups of rows that a model of groups has found, one row for each member and group.
+
+        ``told_by``: columns that tell the group from the others, most telling first; ``features``: columns
+        that count in it. Empty if ``start_`` is ``'networks'``.
+        """
+        check_is_fitted(self)
+        names = self._column_names
+        found = [
+            (place, number, tuple(names[group.told_by]), tuple(names[group.features]))
+            for place, member in enumerate(self.members_)
+            for number, group in enumerate(list_groups(member))
+        ]
+        return pd.DataFrame(found, columns=["member", "group", "told_by", "features"])
 
     @property
     def _context(self) -> np.ndarray | None:
