@@ -336,14 +336,14 @@ def find_bar(problem: Problem, contender: Contender, splits: list[Split]) -> flo
     than a ridge of all columns, from which networks start. Of another: nothing, if boosted trees are worse. Trees
     take a tenth of a second, and what networks learn beyond linear rules, trees learn in part. Where trees are
     clearly better, there is no bar. Where a row tells little, as of a hazard, trees learn its noise and are not
-    asked.
+    asked, and there is no bar either.
     """
     chosen, dense = contender.level, contender.dense
     if problem.is_wide:
         is_clear = excess(dense.losses, chosen.losses, chosen.weight) >= CLEARLY
         return -np.inf if is_clear else near_bar(problem, contender, splits)
     if problem.kind.tells_little:
-        return near_bar(problem, contender, splits)
+        return np.inf
     errors = np.concatenate([tree_errors(problem, split) for split in splits])
     places = contender.find([split.valid for split in splits])
     behind = excess(errors, chosen.errors[places], chosen.weight[places])
