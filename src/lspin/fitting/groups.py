@@ -115,11 +115,9 @@ def look_at(rows: Rows, encoding: Encoding, kind: Kind) -> Sight:
     """Rows as points, of which all divisions are found."""
     outputs, weight = center_outputs(rows, kind), rows.weight / rows.weight.mean()
     precision = np.float32 if len(encoding.owners) > MOST_LOOKED_AT else np.float64
-    blocks = [
-        encode_inputs(rows.grid, encoding, part).astype(precision)
-        for part in column_blocks(len(weight), len(encoding.owners))
-    ]
-    values = np.hstack(blocks)
+    values = np.empty((len(weight), len(encoding.owners)), precision)
+    for part in column_blocks(*values.shape):
+        values[:, part] = encode_inputs(rows.grid, encoding, part)
     values -= (weight @ values / len(weight)).astype(precision)
     return Sight(rows, encoding, kind, Divisions(Cloud(values, encoding.owners, outputs, weight)))
 

@@ -35,7 +35,8 @@ def _relate(cloud: Cloud, weight: np.ndarray) -> np.ndarray:
     middle = weight @ cloud.outputs / weight.sum()
     rest = (weight[:, None] * (cloud.outputs - middle)).astype(cloud.values.dtype)
     links = cloud.values.T @ rest
-    squares = weight @ cloud.values**2 - weight.sum() * _average(cloud.values, weight) ** 2
+    squares = np.einsum("i,ij,ij->j", weight, cloud.values, cloud.values)  # without a copy of the table
+    squares -= weight.sum() * _average(cloud.values, weight) ** 2
     return (links**2).sum(axis=1) / np.maximum(squares * (rest**2).sum() / weight.sum(), 1e-12)
 
 
