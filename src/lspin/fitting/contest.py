@@ -196,7 +196,7 @@ def judge_groups(problem: Problem, splits: list[Split], n_features: int | None) 
     rules = dict.fromkeys([WHOLE, choose_rule(sketches, weight, n_groups)])
     levels = [level for rule in rules for level in walk(problem, rule, trials[rule])]
     if problem.is_wide:
-        levels += [open_many(problem, splits, count) for count in count_many(problem)]
+        levels += [judge_ridge(problem, splits, count) for count in count_many(problem)]
     return Contender(problem, levels, n_features)
 
 
@@ -305,7 +305,7 @@ def count_many(problem: Problem) -> list[int]:
     return [int(n_features / factor) for factor in factors if factor == 1 or n_features / factor > MOST_TERMS]
 
 
-def open_many(problem: Problem, splits: list[Split], n_features: int) -> Level:
+def judge_ridge(problem: Problem, splits: list[Split], n_features: int) -> Level:
     """The dense end of a wide table's path: a ridge of many columns."""
     setting = Setting(ALL, n_features)
     members = [make_member(*take_training(problem, split), problem.kind, setting) for split in splits]

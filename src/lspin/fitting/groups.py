@@ -290,8 +290,7 @@ def open_many(rows: Rows, encoding: Encoding, kind: Kind, n_features: int) -> Me
     """A ridge of the columns most closely related to the target, with all their gates open."""
     if n_features >= encoding.n_features:
         return open_all(rows, encoding, kind)
-    values = look_at(rows, encoding, kind).divisions.cloud
-    kept = find_related(values, n_features)
+    kept = find_related(look_at(rows, encoding, kind).divisions.cloud, n_features)
     narrow = open_all(narrow_rows(rows, encoding, kept), keep_features(encoding, kept), kind)
     return widen(narrow, encoding, kept)
 
