@@ -173,6 +173,14 @@ def test_the_path_of_a_search_comes_back(models, tmp_path):
     pd.testing.assert_frame_equal(path, model.path_)
 
 
+@pytest.mark.parametrize("name", ["groups", "groups of a frame", "int classes"])
+def test_what_was_found_comes_back(name, models, tmp_path):
+    model, _ = models[name]
+    back = save_and_load(model, tmp_path / "model")
+    for found in ("contest_", "structure_", "structure_frequency_"):
+        pd.testing.assert_frame_equal(getattr(back, found), getattr(model, found))
+
+
 def test_names_and_levels_of_a_frame_come_back(classifier, tmp_path):
     back = save_and_load(classifier, tmp_path / "model")
     assert list(back.feature_names_in_) == ["age", "stage", "smokes"]
@@ -425,6 +433,38 @@ def test_a_file_whose_groups_do_not_fit_is_refused(place, value, reason, grouped
     assert_refused(path, reason)
 
 
+@pytest.mark.parametrize(
+    ("name", "array", "reason"),
+    [
+        ("group", np.array([0, 2]), "groups do not fit its members"),
+        ("member", np.array([0]), ""),
+        ("common", np.array([0, 5]), "common groups are those of none"),
+        ("common", np.array([0.0, 1.0]), "common groups are those of none"),
+        ("common", np.array(["a", "b"]), "common groups are those of none"),
+        ("share", None, "share"),
+    ],
+)
+def test_a_file_whose_groups_are_not_those_of_its_members_is_refused(
+    name, array, reason, grouped_content, tmp_path
+):
+    path = tmp_path / "model"
+    entry = None if array is None else as_npy(array)
+    rewrite(grouped_content, path, {f"attributes/_matched/{name}.npy": entry})
+    assert_refused(path, reason)
+
+
+def test_groups_of_a_file_without_their_sizes_are_told(grouped_content, models, tmp_path):
+    changed = description(grouped_content)
+    del changed["attributes"]["_matched"], changed["attributes"]["contest_"]
+    path = tmp_path / "model"
+    rewrite(grouped_content, path, {"model.json": json.dumps(changed)})
+    back, model = load(path), models["groups"][0]
+    assert back.structure_["share"].isna().all()
+    assert back.contest_.empty
+    pd.testing.assert_frame_equal(back.structure_frequency_, model.structure_frequency_)
+    np.testing.assert_array_equal(back.memberships(SWITCHED), model.memberships(SWITCHED))
+
+
 @pytest.fixture(scope="module")
 def context_content(tmp_path_factory):
     """The bytes of a saved model whose gates look at the first two of three columns, which are for them alone."""
@@ -654,4 +694,6 @@ def test_a_file_written_by_version_0_1_opens_and_says_what_it_said(name):
         np.testing.assert_allclose(curves, said["survival"], atol=1e-9)
     assert model.sparsity_ == said["sparsity"]
     assert model.start_ == "networks"
+    assert model.contest_.empty
+    assert model.structure_.empty
     assert model.explain(rows).to_frame().shape[0] == model.selected(rows).sum()

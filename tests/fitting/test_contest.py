@@ -155,8 +155,14 @@ def test_networks_win_only_if_they_are_better_on_the_same_rows(slip, start, grou
     fits = [Fit(None, np.zeros((1, 3)), False) for _ in splits]
     choice = Choice(0.1, 0.0, [], fits, False)
     found = settle(problem, choice, contender, splits)
-    assert (found is choice) == (start == "networks")
     assert (found.setting is not None) == (start == "groups")
+    by_model = {standing.model: standing for standing in found.contest}
+    assert [standing.model for standing in found.contest if standing.chosen] == [start]
+    own = contender.level.losses[contender.find([part.valid for part in splits])]
+    gap = (1 - slip**2) * own if start == "networks" else (slip**2 - 1) * own
+    other = by_model["groups" if start == "networks" else "networks"]
+    assert other.behind == pytest.approx(gap.mean(), abs=1e-12)
+    assert other.standard_error == pytest.approx(gap.std() / np.sqrt(N), abs=1e-12)
 
 
 def test_a_constant_that_networks_chose_loses_to_groups(grouped):
@@ -176,6 +182,9 @@ def test_groups_that_are_clearly_better_than_trees_need_no_network(monkeypatch):
     X, y, _ = draw_groups(n_rows=N)
     model = LSPINRegressor(random_state=0).fit(X, y)
     assert model.start_ == "groups"
+    assert model.contest_["loss"].isna().tolist() == [False, False, False, True]
+    assert model.contest_["chosen"].tolist() == [False, False, True, False]
+    assert model.contest_.loc[2, "loss"] == model.path_["validation_loss"].min()
     same = LSPINRegressor(start="groups", random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), same.predict(X))
 
@@ -184,6 +193,10 @@ def test_networks_that_are_better_are_chosen():
     X, y = draw_product()
     model = LSPINRegressor(max_epochs=300, learning_rate=0.01, random_state=0).fit(X, y)
     assert model.start_ == "networks"
+    contest = model.contest_.set_index("model")
+    assert contest.index[contest["chosen"]].tolist() == ["networks"]
+    assert (contest["behind"] >= 0).all()
+    assert contest.loc["constant", "loss"] == pytest.approx(1, abs=0.05)  # the variance is the unit
     assert model.score(X, y) > 0.5
 
 
@@ -198,6 +211,7 @@ def test_networks_alone_are_asked_for(monkeypatch):
     model = LSPINRegressor(start="networks", max_epochs=2, random_state=0).fit(X, y)
     assert model.start_ == "networks"
     assert model.members_[0].networks.groups is None
+    assert model.contest_.empty
 
 
 @pytest.mark.parametrize("n_before", [0, 3])

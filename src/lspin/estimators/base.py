@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -25,7 +26,16 @@ from lspin.estimators.saving import SavedModel, restored, storable, write_model
 from lspin.explanation.record import Explanation, explain
 from lspin.fitting.ensemble import GROUPS, NETWORKS, FitInterruptedWarning, Solution, solve
 from lspin.fitting.fit import HISTORY
-from lspin.fitting.needs import find_needed, list_groups
+from lspin.fitting.found import (
+    average_memberships,
+    count_findings,
+    leave_unmatched,
+    match_groups,
+    refuse_mismatch,
+    tell_structure,
+)
+from lspin.fitting.judging import Standing
+from lspin.fitting.needs import find_needed
 from lspin.fitting.path import Candidate
 from lspin.fitting.prediction import (
     Member,
@@ -86,9 +96,16 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "n_iter_": int,
         "n_starts_": int,
         "start_": str,
+        "contest_": pd.DataFrame,
+        "_matched": pd.DataFrame,
     }
     # What a file need not hold: names that the table did not have, and what version 0.1 did not know.
-    _unsaved: ClassVar[dict[str, Any]] = {"feature_names_in_": None, "start_": NETWORKS}
+    _unsaved: ClassVar[dict[str, Any]] = {
+        "feature_names_in_": None,
+        "start_": NETWORKS,
+        "contest_": pd.DataFrame(columns=list(Standing._fields)),
+        "_matched": None,
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: tuple | None = None) -> Self:
         """Fit the model: groups of rows and what counts in each, or a gating and a prediction network.
@@ -115,6 +132,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         valid = None if eval_set is None else self._read_eval_set(eval_set, problem.encoding, problem.kind)
         plan = plan_fits(self, problem)
         self._keep(solve(problem, valid, plan, check_random_state(self.random_state)))
+        self._matched = match_groups(self.members_, given.rows.grid, given.rows.weight)
         self._learn_from(given.kind, given.rows, predict_counted(self.members_, given.rows.grid).outputs)
         return self
 
@@ -129,6 +147,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         self.n_iter_ = max(len(history) for history in histories)
         self.n_starts_ = solution.n_starts
         self.start_ = solution.start
+        self.contest_ = pd.DataFrame(solution.contest, columns=list(Standing._fields))
         self.members_ = [fit.member for fit in solution.fits]
         self._warn(solution)
 
@@ -187,17 +206,41 @@ class LSPINBase(TransformerMixin, TableEstimator):
     def structure_(self) -> pd.DataFrame:
         """Groups of rows that a model of groups has found, one row for each member and group.
 
-        ``told_by``: columns that tell the group from the others, most telling first; ``features``: columns
-        that count in it. Empty if ``start_`` is ``'networks'``.
+        ``common``: number of the same group in :attr:`structure_frequency_` and :meth:`memberships`, or -1;
+        ``share``: part of the training rows; ``told_by``: columns that tell the group from the others, most
+        telling first; ``features``: columns that count in it; ``signs``: of their coefficients, 1 or -1, not a
+        number for categories and several classes. Empty if ``start_`` is ``'networks'``.
         """
         check_is_fitted(self)
-        names = self._column_names
-        found = [
-            (place, number, tuple(names[group.told_by]), tuple(names[group.features]))
-            for place, member in enumerate(self.members_)
-            for number, group in enumerate(list_groups(member))
-        ]
-        return pd.DataFrame(found, columns=["member", "group", "told_by", "features"])
+        return tell_structure(self.members_, self._matched, self._column_names)
+
+    @property
+    def structure_frequency_(self) -> pd.DataFrame:
+        """How many members find each group, and each feature in it: the share ``found`` with its interval.
+
+        ``role``: ``'group'`` for the group itself, ``'tells'`` for a feature that tells it, ``'counts'`` for one
+        that counts in it; ``lower`` and ``upper``: Wilson's 95 % interval over the members; ``sign``: mean over
+        the members that find it. For ``'tells'``, 1 means that high values speak for the group.
+
+        Notes
+        -----
+        Groups of two members are the same if they share more than half of the training rows that either has.
+        A member that lacks the group counts as one that did not find it. All members look for groups by the one
+        rule that was chosen on held-out rows, so the intervals do not include the variance of that choice.
+
+        """
+        check_is_fitted(self)
+        return count_findings(self.members_, self._matched, self._column_names)
+
+    def memberships(self, X: Any) -> np.ndarray:
+        """Probability that a row belongs to each group of ``structure_``, shape ``(n_samples, n_groups)``.
+
+        With several members, the mean over their common groups.
+        """
+        table = self._read(X)
+        if self.start_ != GROUPS:
+            raise AttributeError("the model has no groups: start_ is 'networks'")
+        return average_memberships(self.members_, self._matched, table)
 
     @property
     def _context(self) -> np.ndarray | None:
@@ -350,10 +393,13 @@ class LSPINBase(TransformerMixin, TableEstimator):
                 raise ValueError(f"its {name} is {value!r}")
             if name == "start_" and value not in (GROUPS, NETWORKS):
                 raise ValueError(f"its start_ is {value!r}")
-            setattr(estimator, name, value)
+            setattr(estimator, name, copy(value))
         estimator.kind_ = kind.restore(saved.attributes)
         estimator._refuse_mismatch(saved.members)
         estimator.members_ = saved.members
+        if not hasattr(estimator, "_matched"):
+            estimator._matched = leave_unmatched(saved.members)
+        refuse_mismatch(estimator._matched, saved.members)
         if saved.origin:
             estimator.origin_ = saved.origin
         return estimator

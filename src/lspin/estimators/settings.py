@@ -147,6 +147,14 @@ ATTRIBUTES = {
     "n_iter_ : int": "Epochs of the longest fit.",
     "n_starts_ : int": "Initialisations tried for each sparsity.",
     "start_ : str": "`'groups'` or `'networks'`: what the model started from.",
+    "contest_ : pandas.DataFrame": "What the start was chosen from, all on the same held-out rows: the loss of a "
+    "constant, of one group, of several groups and of networks; by how much each is behind the chosen one, with "
+    "the standard error of the difference. Not a number: it had no prospect and was not tried. Empty if nothing "
+    "competed.",
+    "structure_ : pandas.DataFrame": "The groups of rows that a model of groups has found, one row for each "
+    "member: size, what tells each, and what counts in it.",
+    "structure_frequency_ : pandas.DataFrame": "How many members find each group and each feature in it, with "
+    "intervals.",
     "columns_needed_ : numpy.ndarray": "Columns that a prediction can depend on: those that gates look at, and "
     "those whose gate can open. With a context, a frame may lack the others.",
     "n_features_in_ : int": "Number of columns.",

@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
 from lspin.fitting.groups import Basis, Setting, build_member, find_basis, look_at, make_member, predict_mixture
-from lspin.fitting.judging import excess, row_losses
+from lspin.fitting.judging import Standing, excess, rank, row_losses
 from lspin.fitting.path import ALL_GAIN, Candidate, Choice, Split, held_out_loss, weighted_median
 from lspin.fitting.prediction import Member, predict_counted
 from lspin.fitting.problem import Problem, has_many_columns
@@ -38,6 +38,7 @@ LEAST_PRICE = 1e-3  # of a level that gains nothing, as a part of the highest pr
 
 
 ONE_GROUP = (WHOLE, ALL)
+CONSTANT, UNDIVIDED, DIVIDED, TRAINED = "constant", "one group", "groups", "networks"  # models that compete
 
 
 class Trial(NamedTuple):
@@ -111,8 +112,12 @@ class Contender:
         self.level = (
             choose_level(problem, levels, constant) if n_features is None else match_features(levels, n_features)
         )
+        self.constant = constant
         self.gain = max(constant.loss - self.level.loss, 0.0)  # over a constant
         self.dense = max(levels, key=lambda level: (level.setting.rule in ONE_GROUP, level.n_terms))
+        by_loss = sorted(levels, key=lambda level: level.loss)
+        self.whole = next(level for level in by_loss if level.setting.rule in ONE_GROUP)
+        self.divided = next((level for level in by_loss if level.setting.rule not in ONE_GROUP), None)
         rules = ONE_GROUP if self.level.setting.rule in ONE_GROUP else (self.level.setting.rule,)
         shown = keep_best_penalty([level for level in levels if level.setting.rule in rules])
         shown[self.level.setting.n_terms] = self.level
@@ -130,7 +135,27 @@ class Contender:
     def choice(self, *, interrupted: bool) -> Choice:
         """What the search found, if this is it."""
         setting = self.level.setting
-        return Choice(self.price, setting.penalty, self.path, [], interrupted, setting)
+        return Choice(self.price, setting.penalty, self.path, [], interrupted, setting, self.stand())
+
+    @property
+    def name(self) -> str:
+        """What the model is called among those it was chosen from."""
+        if self.level.n_terms == 0:
+            return CONSTANT
+        return UNDIVIDED if self.level.setting.rule in ONE_GROUP else DIVIDED
+
+    def stand(
+        self, networks: np.ndarray | None = None, places: np.ndarray | None = None, *, loses: bool = False
+    ) -> tuple[Standing, ...]:
+        """A constant, the best models with one group and with several, and networks, on the same held-out rows.
+
+        ``networks`` are their losses on the rows at some ``places``, if they were tried, to which this may lose.
+        """
+        kept = slice(None) if places is None else places
+        levels = {CONSTANT: self.constant, UNDIVIDED: self.whole, DIVIDED: self.divided, self.name: self.level}
+        losses = {name: None if level is None else level.losses[kept] for name, level in levels.items()}
+        chosen = TRAINED if loses else self.name
+        return tuple(rank({**losses, TRAINED: networks}, chosen, self.level.weight[kept]))
 
 
 def choose_level(problem: Problem, levels: list[Level], constant: Level) -> Level:
@@ -391,4 +416,5 @@ def settle(problem: Problem, choice: Choice, contender: Contender, splits: list[
         wins = np.average(theirs - own, weights=weight) <= problem.tolerance * contender.gain
     else:
         wins = excess(own, theirs, weight) > TIE
-    return choice if wins else contender.choice(interrupted=choice.interrupted)
+    judged = choice if wins else contender.choice(interrupted=choice.interrupted)
+    return judged._replace(contest=contender.stand(theirs, places, loses=bool(wins)))

@@ -15,6 +15,7 @@ from lspin.fitting.contest import (
     settle,
 )
 from lspin.fitting.fit import Fit, Job, fit_job, prepare_job
+from lspin.fitting.judging import Standing
 from lspin.fitting.path import (
     N_WAVES,
     WAVE,
@@ -63,12 +64,14 @@ class Solution(NamedTuple):
     n_starts: int  # tried for each sparsity
     interrupted: bool
     start: str  # "networks" or "groups"
+    contest: tuple[Standing, ...]  # what was judged on held-out rows
 
     @classmethod
     def of(cls, choice: Choice, fits: list[Fit], n_starts: int, *, interrupted: bool) -> Self:
         """The solution that follows from a choice."""
         start = NETWORKS if choice.setting is None else GROUPS
-        return cls(choice.sparsity, choice.weight_decay, choice.path, fits, n_starts, interrupted, start)
+        settings = choice.sparsity, choice.weight_decay, choice.path
+        return cls(*settings, fits, n_starts, interrupted, start, choice.contest)
 
 
 def solve(problem: Problem, valid: Rows | None, plan: Plan, rng: np.random.RandomState) -> Solution:
@@ -178,7 +181,7 @@ def _match_features(
     ]
     fits, interrupted = run_jobs(problem, jobs, plan.n_jobs, progress)
     judged = settle(problem, found._replace(fits=fits, interrupted=interrupted), contender, splits)
-    return found if judged.setting is None else judged
+    return found._replace(contest=judged.contest) if judged.setting is None else judged
 
 
 def _may_serve(plan: Plan, choice: Choice, valid: Rows | None) -> bool:

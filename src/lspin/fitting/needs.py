@@ -1,6 +1,4 @@
-"""Which columns a trained model needs: those its gates look at, and those whose gate may open, group by group."""
-
-from typing import NamedTuple
+"""Which columns a trained model needs: those its gates look at, and those whose gate may open."""
 
 import numpy as np
 
@@ -9,31 +7,6 @@ from lspin.fitting.prediction import Member
 from lspin.tables.encoding import LARGEST_DEVIATION
 
 ROUNDING = 1e-9  # what sums in another order may differ by
-
-
-class Group(NamedTuple):
-    """A group of rows in a model of groups."""
-
-    told_by: np.ndarray  # columns that tell it from the others, the one that tells most first
-    features: np.ndarray  # columns whose gates it opens
-
-
-def list_groups(member: Member) -> list[Group]:
-    """What tells each group of a model, and what counts in it; columns by their position in the table."""
-    networks, encoding = member.networks, member.encoding
-    if networks.groups is None:
-        return []
-    weights = networks.groups.weights[: len(encoding.owners)]  # those of flags of missing values come after
-    sizes = np.zeros((len(networks.groups.bias), encoding.n_features))
-    np.maximum.at(sizes.T, encoding.owners, np.abs(weights - weights.mean(axis=1, keepdims=True)))
-    opened = 0.5 + np.tanh(networks.gating[0].weights) > ROUNDING
-    return [
-        Group(
-            encoding.features[np.argsort(-size, kind="stable")[: np.count_nonzero(size)]],
-            encoding.features[is_open],
-        )
-        for size, is_open in zip(sizes, opened, strict=True)
-    ]
 
 
 def find_needed(members: list[Member]) -> np.ndarray:

@@ -8,7 +8,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from lspin.fitting.fit import Fit, Job, fit_job, prepare_job
 from lspin.fitting.groups import Setting
-from lspin.fitting.judging import excess, row_losses
+from lspin.fitting.judging import Standing, excess, row_losses
 from lspin.fitting.prediction import predict_counted
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
@@ -62,6 +62,7 @@ class Choice(NamedTuple):
     fits: list[Fit]  # models with the chosen settings
     interrupted: bool
     setting: Setting | None = None  # of a model of groups, where that was chosen
+    contest: tuple[Standing, ...] = ()  # what it was chosen from, where groups and networks compete
 
 
 def fallback_decay(problem: Problem) -> float:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lspin.core.model import Networks, predict_outputs, settled_gates, shut_missing, turn_gates
+from lspin.core.model import Networks, memberships, predict_outputs, settled_gates, shut_missing, turn_gates
 from lspin.core.networks import Layer
 from lspin.core.rows import Dense, list_entries, spread_gates
 from lspin.tables.encoding import Encoding, encode, gating_context, scale_sparse, sparse_context
@@ -75,6 +75,17 @@ def predict_signs(member: Member, table: Grid) -> np.ndarray:
             context = Dense(gating_context(inputs, missing, encoding))
             signs[block, encoding.features] = turn_gates(networks, context, signs[block, encoding.features])
     return signs
+
+
+def predict_memberships(member: Member, table: Grid) -> np.ndarray:
+    """Probability that a row belongs to each group of a model of groups, shape ``(n, n_groups)``."""
+    groups, encoding = member.networks.groups, member.encoding
+    assert groups is not None
+    parts = []
+    for block in row_blocks(table.n_rows, table.values.shape[1]):
+        inputs, missing = encode(take_grid(table, block), encoding)
+        parts.append(memberships(groups, Dense(gating_context(inputs, missing, encoding))))
+    return np.concatenate(parts)
 
 
 def _predict_sparse(member: Member, table: Grid, foreign: Any) -> Prediction:
