@@ -13,7 +13,7 @@ from conftest import QUICK
 from lspin import LSPINClassifier, LSPINRegressor
 from lspin.core.networks import Layer, init_layers
 from lspin.explanation import contributions
-from lspin.explanation.groups import group_patterns
+from lspin.explanation.groups import Patterns, group_patterns, jaccard_distances
 
 LINEAR = {**QUICK, "hidden_layer_sizes": ()}
 
@@ -370,6 +370,51 @@ def test_groups_follow_the_sets_whatever_the_order_of_rows_and_columns():
     rows, columns = rng.permutation(60), rng.permutation(12)
     shuffled = group_patterns(sp.csr_array(selected[rows][:, columns]))
     assert (shuffled == group_patterns(sp.csr_array(selected))[rows]).all()
+
+
+def test_missing_values_make_no_group():
+    sets = [{0, 1, 2}, {0, 1}, {0, 2}] * 20  # two columns open for all, where they are known
+    holes = [set(), {2}, {1}] * 20
+    assert set(group_patterns(patterns(sets))) == {0, 1, 2}
+    assert group_patterns(patterns(sets), missing=patterns(holes)).tolist() == [0] * 60
+
+
+def test_groups_are_found_behind_missing_values():
+    rng = np.random.default_rng(0)
+    truth = np.arange(90) % 3
+    open_sets = [set(range(4 * group, 4 * group + 4)) for group in truth]
+    holes = [set(np.flatnonzero(rng.random(12) < 0.3)) for _ in truth]
+    known = [opened - hidden for opened, hidden in zip(open_sets, holes, strict=True)]
+    groups = group_patterns(patterns(known), missing=patterns(holes))
+    assert len(set(zip(groups, truth, strict=True))) == len(set(groups)) == 3
+
+
+def test_a_pattern_distance_counts_the_columns_that_both_samples_know():
+    rng = np.random.default_rng(1)
+    opened, hidden, weights = rng.random((9, 6)) < 0.5, rng.random((9, 6)) < 0.3, rng.random(6)
+    opened &= ~hidden
+    left, right = (
+        Patterns(sp.csr_array(opened[rows] * 1.0), sp.csr_array(hidden[rows] * 1.0))
+        for rows in (slice(0, 5), slice(5, 9))
+    )
+    distances = jaccard_distances(left, right, weights)
+    for i in range(5):
+        for j in range(5, 9):
+            both = ~hidden[i] & ~hidden[j]
+            union = weights[both & (opened[i] | opened[j])].sum()
+            shared = weights[both & opened[i] & opened[j]].sum()
+            assert distances[i, j - 5] == pytest.approx(1 - shared / union if union else 0.0)
+
+
+def test_patients_without_a_value_are_no_group_of_their_own():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(96, 5)), columns=["bmi", "age", "b", "c", "d"])
+    y = X["bmi"] + X["age"]
+    X.loc[::3, "bmi"] = np.nan
+    model = LSPINRegressor((), sparsity=0.02, max_epochs=200, learning_rate=0.01, random_state=0).fit(X, y)
+    explanation = model.explain(X)
+    assert explanation.selected[:, 0].mean() == pytest.approx(2 / 3, abs=0.02)  # open but for those without it
+    assert explanation.groups().max() == 0
 
 
 def test_signatures_count_their_samples_and_outcomes(mixed_models, mixed_table, three_classes):

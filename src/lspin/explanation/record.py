@@ -37,6 +37,7 @@ class Explanation:
     open_contributions: np.ndarray  # (m, n_outputs), the mean over the members
     is_sparse: bool = False  # whether matrices come as CSR, as the table did
     context: pd.DataFrame | None = None  # what the gates looked at, one row a sample; None: at all columns
+    missing: sp.csr_array | None = None  # (n_samples, n_features), where values are missing; None: nowhere
 
     def __repr__(self) -> str:
         size = f"{len(self.sample_names)} samples x {len(self.feature_names)} features"
@@ -181,9 +182,9 @@ class Explanation:
     def groups(self, most: int = 8) -> np.ndarray:
         """Group samples by which gates are open: the group of each sample, 0 for the largest group.
 
-        See :func:`group_patterns`.
+        A gate that is shut only because its value is missing makes no group. See :func:`group_patterns`.
         """
-        return group_patterns(replace(self, is_sparse=True).selected, most)
+        return group_patterns(replace(self, is_sparse=True).selected, most, missing=self.missing)
 
     def signatures(self, most: int = 8, *, y: Any = None) -> pd.DataFrame:
         """Describe the groups of samples, one row for each group.
@@ -271,6 +272,7 @@ def explain(estimator: Any, X: Any) -> Explanation:
             },
             index=pd.Index(sample_names, name="sample"),
         ),
+        missing=None if table.missing is None else sp.csr_array(table.missing, dtype=bool),
     )
 
 

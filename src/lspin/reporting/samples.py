@@ -109,8 +109,20 @@ def _join(first: Explanation, second: Explanation) -> Explanation:
         open_values=np.concatenate(values),
         sample_names=np.concatenate([first.sample_names, names]),
         context=None if first.context is None else pd.concat([first.context, second.context]),
+        missing=_join_missing(first, second),
         rows=np.concatenate([first.rows, second.rows + len(first.sample_names)]),
     )
+
+
+def _join_missing(*parts: Explanation) -> sp.csr_array | None:
+    if all(part.missing is None for part in parts):
+        return None
+    shapes = [(len(part.sample_names), len(part.feature_names)) for part in parts]
+    filled = [
+        sp.csr_array(shape, dtype=bool) if part.missing is None else part.missing
+        for part, shape in zip(parts, shapes, strict=True)
+    ]
+    return sp.csr_array(sp.vstack(filled, format="csr"))
 
 
 def _column_of(table: Any, column: int, n_columns: int, levels: Any) -> np.ndarray:
