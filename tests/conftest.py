@@ -1,5 +1,8 @@
 """Small tables and quick settings; shapes are shared, since every new shape is a new compilation."""
 
+import os
+import shutil
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -10,6 +13,7 @@ from lspin import LSPINClassifier, LSPINRegressor
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
 
+CHROMIUM = os.environ.get("LSPIN_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 QUICK = {
     "hidden_layer_sizes": (8,),
     "gate_hidden_layer_sizes": (8,),
@@ -48,3 +52,15 @@ def regressor(table):
 @pytest.fixture(scope="session")
 def linear_regressor(table):
     return LSPINRegressor(**{**QUICK, "hidden_layer_sizes": ()}, sparsity=0.01).fit(*table)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A browser without a window, where there is one."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright")
+    if CHROMIUM is None:
+        pytest.skip("no chromium is found: apt-get install chromium, or set LSPIN_CHROMIUM")
+    with playwright.sync_playwright() as runner:
+        found = runner.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield found
+        found.close()

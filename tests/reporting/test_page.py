@@ -1,9 +1,7 @@
 """The report: what its file holds against what the model says, and the page as a person uses it in a browser."""
 
-import json
 import os
 import re
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -22,16 +20,10 @@ from lspin.reporting.held_out import compare
 from lspin.reporting.page import fill_template, fingerprint, report
 from lspin.survival import harrell_concordance, make_survival
 from lspin.targets.intervals import area_under_curve, equal_bins, wilson_interval
+from pages import read_content
 
 HOSTILE = "</script><script>alert('x')</script> \"&amp;\u202e\u2028 Größe '"
 LINEAR = {**QUICK, "hidden_layer_sizes": (), "n_restarts": 1, "max_epochs": 60}
-CHROMIUM = os.environ.get("LSPIN_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-def read_content(path):
-    page = path.read_text(encoding="utf-8")
-    (data,) = re.findall(r'<script type="application/json" id="content">(.*?)</script>', page, re.DOTALL)
-    return json.loads(data)
 
 
 def longest_list(content):
@@ -377,17 +369,6 @@ def test_the_package_has_the_function():
 
 
 # In a browser ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright")
-    if CHROMIUM is None:
-        pytest.skip("no chromium is found: apt-get install chromium, or set LSPIN_CHROMIUM")
-    with playwright.sync_playwright() as runner:
-        found = runner.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield found
-        found.close()
 
 
 @pytest.fixture

@@ -147,3 +147,15 @@ def test_the_kind_of_another_packages_model_is_told_by_what_it_can_do():
     assert isinstance(kind_of(Plain()), Response)
     assert kind_of(Classifying()).labels.tolist() == ["a", "b"]
     assert isinstance(kind_of(Surviving()), Times)
+
+
+def test_times_are_summarised_with_the_median_survival():
+    scores = np.zeros((5, 1))
+    said = Times().summarise(scores, np.array([1.0, 2.0, 3.0, 4.0, 5.0]))["said"]
+    assert said == "hazard ratio 1 on average, 100% had the event, median survival 3"
+    # Of those at risk at 2, one of four dies, at 3 one of three: 3/4 and 1/2 are left.
+    assert "median survival 3" in Times().summarise(scores, np.array([-1.0, 2.0, 3.0, -4.0, -5.0]))["said"]
+    assert (
+        "20% had the event, median survival not reached"
+        in (Times().summarise(scores, np.array([1.0, -2.0, -3.0, -4.0, -5.0]))["said"])
+    )

@@ -147,6 +147,7 @@ def _describe_model(estimator: Any, cohort: "Cohort", target_name: str) -> dict[
     kind: Kind = estimator.kind_
     return {
         "name": type(estimator).__name__,
+        "start": estimator.start_,
         "is_linear": len(estimator.members_[0].networks.prediction) == 1,
         "n_members": len(estimator.members_),
         "n_given": cohort.n_given,
@@ -195,7 +196,8 @@ def _finite(numbers: Any) -> list:
 
 
 def _describe_cohort(cohort: "Cohort", *, shows_samples: bool) -> dict[str, Any]:
-    from lspin.reporting.samples import lay_out_map, list_features, list_groups, list_samples
+    from lspin.reporting.samples import lay_out_map, list_features, list_samples
+    from lspin.reporting.subgroups import list_groups
 
     content: dict[str, Any] = {
         "features": list_features(cohort, shows_samples=shows_samples),
@@ -280,6 +282,10 @@ def _describe_again(estimator: Any, parts: list[tuple[Any, np.ndarray]], random_
             "weight_decay_": f"{estimator.weight_decay_:.6g}",
             "n_iter_": str(estimator.n_iter_),
         },
+        "contest": [
+            [row.model, *_finite([row.loss, row.behind, row.standard_error]), bool(row.chosen)]
+            for row in estimator.contest_.itertuples()
+        ],
         "seed": None if estimator.random_state is None else _word_setting(estimator.random_state),
         "report_seed": random_state,
         "versions": {"Python": platform.python_version(), **_list_versions()},

@@ -1,4 +1,4 @@
-"""The explained samples as a page shows them: features, groups, the gate map, and each sample's own entries."""
+"""The explained samples as a page shows them: features, the gate map, and each sample's own entries."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +9,8 @@ import scipy.sparse as sp
 
 from lspin.explanation.groups import order_gate_map
 from lspin.explanation.record import Explanation, explain
+from lspin.fitting.ensemble import GROUPS
+from lspin.fitting.found import average_memberships, count_findings
 from lspin.fitting.prediction import predict_member
 from lspin.metrics import GateSummary, summarise_gates
 from lspin.tables.reading import columns_of_inputs, is_missing
@@ -30,12 +32,18 @@ class Cohort:
     is_held_out: np.ndarray  # (n,)
     target: np.ndarray  # (n,), the numbers of the target: class codes, responses or signed times
     groups: np.ndarray  # (n,)
+    found: pd.DataFrame | None  # how many members find each group, where these are the groups of the model
     features: np.ndarray  # (m,), columns that some sample selects, the most important first
     values: dict[int, np.ndarray]  # of these columns: numbers or codes of levels, not-a-number where missing
     levels: dict[int, tuple]  # of those that are categories
     spread: np.ndarray | None  # (n, 2): lowest and highest prediction of the members
     summary: GateSummary
     n_given: int  # samples, of which the page may hold a part
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups; none of these samples may be in one that the model found."""
+        return int(self.groups.max() if self.found is None else self.found["group"].max()) + 1
 
     @property
     def is_multiclass(self) -> bool:
@@ -67,7 +75,8 @@ def gather(estimator: Any, parts: list[tuple[Any, np.ndarray]]) -> Cohort:
         explanation=explanation,
         is_held_out=np.repeat(np.arange(len(parts)) == 1, [len(target) for _, target in chosen]),
         target=np.concatenate([kind.read_known(kind.entries(y, trains=False)) for _, y in chosen]),
-        groups=explanation.groups(),
+        groups=_divide(estimator, tables, explanation),
+        found=_count_found(estimator),
         features=features,
         values={
             int(column): np.concatenate(
@@ -80,6 +89,21 @@ def gather(estimator: Any, parts: list[tuple[Any, np.ndarray]]) -> Cohort:
         summary=summarise_gates(used),
         n_given=n_given,
     )
+
+
+def _divide(estimator: Any, tables: list[Any], explanation: Explanation) -> np.ndarray:
+    """The group of each sample: as the model divides them, else by which gates are open."""
+    if estimator.start_ != GROUPS:
+        return explanation.groups()
+    shares = [average_memberships(estimator.members_, estimator._matched, table) for table in tables]
+    return np.concatenate(shares).argmax(axis=1)
+
+
+def _count_found(estimator: Any) -> pd.DataFrame | None:
+    """What the members of a model of groups found, features by their position."""
+    if estimator.start_ != GROUPS:
+        return None
+    return count_findings(estimator.members_, estimator._matched, range(estimator.n_features_in_))
 
 
 def _thin(X: Any, target: np.ndarray, n_given: int) -> tuple[Any, np.ndarray]:
@@ -162,18 +186,18 @@ def list_features(cohort: Cohort, *, shows_samples: bool) -> dict[str, list]:
     sizes = np.abs(explanation.open_contributions).sum(axis=1)
     importance = np.bincount(explanation.columns, sizes, len(counts)) / n_samples
     sure = np.bincount(explanation.columns, explanation.open_confidence, len(counts)) / np.maximum(counts, 1)
-    inside = [cohort.groups == group for group in range(cohort.groups.max() + 1)]
+    inside = [cohort.groups == group for group in range(cohort.n_groups)]
     shares = [
-        np.bincount(explanation.columns[members[explanation.rows]], minlength=len(counts)) / members.sum()
+        np.bincount(explanation.columns[members[explanation.rows]], minlength=len(counts)) / max(members.sum(), 1)
         for members in inside
     ]
     listed: dict[str, list] = {
         "name": [str(name) for name in explanation.feature_names[features]],
-        "importance": _digits(importance[features]),
-        "share": _digits(counts[features] / n_samples),
-        "confidence": _digits(sure[features]),
-        "direction": _directions(cohort, features),
-        "groups": [_digits(share[features]) for share in shares],
+        "importance": digits(importance[features]),
+        "share": digits(counts[features] / n_samples),
+        "confidence": digits(sure[features]),
+        "direction": word_directions(cohort, features),
+        "groups": [digits(share[features]) for share in shares],
     }
     if shows_samples:
         known = [cohort.values[int(column)] for column in features]
@@ -182,7 +206,7 @@ def list_features(cohort: Cohort, *, shows_samples: bool) -> dict[str, list]:
             for column in features
         ]
         listed["quantiles"] = [
-            None if int(column) in cohort.levels or np.isnan(values).all() else _digits(_quantiles(values))
+            None if int(column) in cohort.levels or np.isnan(values).all() else digits(_quantiles(values))
             for column, values in zip(features, known, strict=True)
         ]
     return listed
@@ -200,20 +224,26 @@ def _quantiles(values: np.ndarray) -> np.ndarray:
     return np.quantile(values[~np.isnan(values)], QUANTILES)
 
 
-def _directions(cohort: Cohort, features: np.ndarray) -> list[str]:
-    """Of one output, whether high values of a feature raise it; of several, the class it speaks of most."""
+def word_directions(cohort: Cohort, features: np.ndarray, inside: np.ndarray | None = None) -> list[str]:
+    """Of one output, whether high values of a feature raise it; of several, the class it speaks of most.
+
+    By all samples, or by those ``inside``.
+    """
     explanation = cohort.explanation
-    order = np.argsort(explanation.columns, kind="stable")
+    places = np.arange(len(explanation.rows)) if inside is None else np.flatnonzero(inside[explanation.rows])
+    order = places[np.argsort(explanation.columns[places], kind="stable")]
     bounds = np.searchsorted(explanation.columns[order], np.stack([features, features + 1]))
     directions = []
     for column, first, last in zip(features.tolist(), *bounds, strict=True):
         entries = order[first:last]
         contributions = explanation.open_contributions[entries]
-        if cohort.is_multiclass:
+        if column in cohort.levels and not cohort.is_multiclass:
+            directions.append("by level")
+        elif len(entries) == 0:
+            directions.append("")
+        elif cohort.is_multiclass:
             place = int(np.abs(contributions).sum(axis=0).argmax())
             directions.append(str(explanation.output_names[place]))
-        elif column in cohort.levels:
-            directions.append("by level")
         else:
             values = cohort.values[column][explanation.rows[entries]]
             directions.append(_word_direction(values, contributions[:, 0]))
@@ -227,34 +257,6 @@ def _word_direction(values: np.ndarray, contributions: np.ndarray) -> str:
     if abs(trend) < 0.5:
         return "mixed"
     return "high raises" if trend > 0 else "high lowers"
-
-
-def list_groups(cohort: Cohort, *, shows_samples: bool) -> list[dict]:
-    """Samples with like gates: how many, their typical features, and what is predicted for and seen in them."""
-    place_of = {
-        int(column): place for place, column in enumerate(shown_features(cohort, shows_samples=shows_samples))
-    }
-    column_of = {name: column for column, name in enumerate(cohort.explanation.feature_names.tolist())}
-    listed = []
-    for group in range(cohort.groups.max() + 1):
-        members = np.flatnonzero(cohort.groups == group)
-        tells = shows_samples or len(members) >= FEWEST_ALIKE
-        names = cohort.explanation.typical_features(cohort.groups == group)
-        typical = [place_of.get(column_of[name]) for name in names]
-        listed.append(
-            {
-                "size": len(members),
-                "share": _digits([len(members) / len(cohort.groups)])[0],
-                "features": [place for place in typical if place is not None],
-                **(_summarise(cohort, members) if tells else {}),
-            }
-        )
-    return listed
-
-
-def _summarise(cohort: Cohort, members: np.ndarray) -> dict[str, Any]:
-    """What is predicted for some samples, and what was observed."""
-    return cohort.explanation.kind.summarise(cohort.explanation.scores[members], cohort.target[members])
 
 
 def lay_out_map(cohort: Cohort) -> dict[str, list]:
@@ -287,18 +289,18 @@ def list_samples(cohort: Cohort) -> dict[str, Any]:
         "name": explanation.sample_names.tolist(),
         "held_out": cohort.is_held_out.astype(int).tolist(),
         "group": cohort.groups.tolist(),
-        "score": _digits(explanation.scores[np.arange(n_samples), output]),
+        "score": digits(explanation.scores[np.arange(n_samples), output]),
         "n_open": np.diff(bounds).tolist(),
-        "others": _digits(np.where(np.diff(bounds) > most, others, 0.0)),
+        "others": digits(np.where(np.diff(bounds) > most, others, 0.0)),
         "starts": np.append(0, np.cumsum(np.minimum(np.diff(bounds), most))).tolist(),
-        "baseline": _digits(explanation.baseline),
+        "baseline": digits(explanation.baseline),
         "entries": _list_entries(cohort, kept, contributions),
         "observed": explanation.kind.list_observed(cohort.target),
     }
     if explanation.probabilities is not None:
-        listed["probabilities"] = [_digits(row) for row in explanation.probabilities]
+        listed["probabilities"] = [digits(row) for row in explanation.probabilities]
     if cohort.spread is not None:
-        listed["spread"] = [_digits(row) for row in cohort.spread]
+        listed["spread"] = [digits(row) for row in cohort.spread]
     if explanation.context is not None:
         shown = explanation.context.iloc[:, :MOST_CONTEXT]
         listed["context"] = [_numbers_or_words(shown[name]) for name in shown]
@@ -307,7 +309,7 @@ def list_samples(cohort: Cohort) -> dict[str, Any]:
 
 def _numbers_or_words(column: pd.Series) -> list:
     if pd.api.types.is_numeric_dtype(column):
-        return _digits(column)
+        return digits(column)
     return [None if is_missing(entry) else str(entry) for entry in column]
 
 
@@ -318,13 +320,13 @@ def _list_entries(cohort: Cohort, kept: np.ndarray, contributions: np.ndarray) -
     values, places = _values_and_places(cohort, kept)
     listed = {
         "feature": place_of[explanation.columns[kept]].tolist(),
-        "gate": _digits(explanation.open_gates[kept], 3),
-        "value": _digits(values),
+        "gate": digits(explanation.open_gates[kept], 3),
+        "value": digits(values),
         "place": places.round().astype(int).tolist(),
-        "contribution": _digits(contributions[kept]),
+        "contribution": digits(contributions[kept]),
     }
     if cohort.spread is not None:
-        listed["confidence"] = _digits(explanation.open_confidence[kept], 3)
+        listed["confidence"] = digits(explanation.open_confidence[kept], 3)
     return listed
 
 
@@ -344,7 +346,7 @@ def _values_and_places(cohort: Cohort, kept: np.ndarray) -> tuple[np.ndarray, np
     return values, places
 
 
-def _digits(numbers: Any, n_digits: int = 5) -> list:
+def digits(numbers: Any, n_digits: int = 5) -> list:
     """Numbers with so many significant digits, which is all that a page shows; whole ones as such."""
     return [_shorten(float(f"{number:.{n_digits}g}")) for number in np.asarray(numbers, float).tolist()]
 

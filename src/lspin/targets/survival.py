@@ -205,10 +205,10 @@ class Times(Kind):
         return "the risk"
 
     def summarise(self, scores: np.ndarray, target: np.ndarray) -> dict[str, Any]:
-        """Mean log-hazard and share of events."""
+        """Mean log-hazard, share of events and median survival."""
         predicted, observed = float(scores[:, 0].mean()), float((target > 0).mean())
-        said = f"hazard ratio {np.exp(predicted):.3g} on average, {observed:.0%} had the event"
-        return {"predicted": [predicted], "observed": [observed], "said": said}
+        said = f"hazard ratio {np.exp(predicted):.3g} on average, {observed:.0%} had the event, "
+        return {"predicted": [predicted], "observed": [observed], "said": said + _say_median(target)}
 
     def list_observed(self, target: np.ndarray) -> Sequence[Any]:
         """Time, and 1 for an event."""
@@ -227,6 +227,13 @@ class Times(Kind):
     def peers(self, train: np.ndarray, random_state: int) -> Sequence[Peer]:
         """None: scikit-learn has no survival models."""
         return ()
+
+
+def _say_median(target: np.ndarray) -> str:
+    """Median survival by Kaplan and Meier, in words."""
+    curve = kaplan_meier(make_survival(np.abs(target), target > 0)).survival
+    reached = np.flatnonzero(curve.y <= 0.5)
+    return f"median survival {curve.x[reached[0]]:.3g}" if len(reached) else "median survival not reached"
 
 
 class TimesJudge(Judge):
