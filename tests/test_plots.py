@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from lspin import plots
+from lspin import LSPINRegressor, plots
 from lspin.explanation.record import Explanation
 from lspin.targets import Classes, Response, Times
+from small_clouds import draw_groups
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed: pip install 'lspin[plots]'")
 plt.switch_backend("Agg")
@@ -278,3 +279,49 @@ def test_hostile_names_are_drawn_as_text(name):
     ax = DRAWINGS[name](explanation_of([{0, 1, 2, 3}], feature_names=names))
     ax.figure.canvas.draw()
     assert max(map(len, ticks(ax.xaxis) + ticks(ax.yaxis))) <= 80
+
+
+# Subgroups ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def grouped():
+    X, y, _ = draw_groups(1, n_rows=160)
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    return LSPINRegressor(start="groups", random_state=0).fit(frame, y), frame
+
+
+def test_subgroups_show_what_tells_the_groups_and_what_counts_in_each(grouped):
+    model, frame = grouped
+    ax = plots.subgroups(model, frame)
+    groups = model.memberships(frame).argmax(axis=1)
+    rows = np.argsort(groups, kind="stable")
+    assert sorted(ticks(ax.xaxis)[:3]) == ["a", "b", "c"]
+    values, gates = (np.asarray(image.get_array()) for image in ax.images)
+    standard = (frame - frame.mean()) / frame.std(ddof=0)
+    np.testing.assert_allclose(values, standard[ticks(ax.xaxis)[:3]].to_numpy()[rows] / 2)
+    shown = dict(zip(ticks(ax.xaxis)[3:], gates.T, strict=True))
+    np.testing.assert_allclose(shown["d"], model.gates(frame)[rows, 3])
+    np.testing.assert_allclose(shown["e"], -model.gates(frame)[rows, 4])  # it lowers the response
+    np.testing.assert_allclose(shown["f"], model.gates(frame)[rows, 5])
+    sizes = np.bincount(groups)
+    assert ticks(ax.yaxis) == [f"group {number + 1} (n = {n})" for number, n in enumerate(sizes)]
+
+
+def test_subgroups_of_one_group_and_with_missing_values_are_drawn(grouped):
+    model, frame = grouped
+    holed = frame.mask(frame > 1.5)
+    ax = plots.subgroups(model, holed, most_telling=1, ax=plt.subplots()[1])
+    assert np.isnan(np.asarray(ax.images[0].get_array(), float)).sum() == holed[ticks(ax.xaxis)[0]].isna().sum()
+    alone = LSPINRegressor(start="groups", random_state=0).fit(frame, frame["a"] - frame["b"])
+    ax = plots.subgroups(alone, frame)
+    assert len(ax.images) == 1
+    assert ticks(ax.yaxis) == ["group 1 (n = 160)"]
+    ax.figure.canvas.draw()
+
+
+def test_subgroups_need_a_model_of_groups(grouped):
+    _, frame = grouped
+    networks = LSPINRegressor(start="networks", sparsity=0.1, max_epochs=2, random_state=0).fit(frame, frame["a"])
+    with pytest.raises(AttributeError, match="no groups"):
+        plots.subgroups(networks, frame)

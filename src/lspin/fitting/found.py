@@ -197,7 +197,7 @@ def count_findings(members: list[Member], matched: pd.DataFrame, names: Any) -> 
         feature = None if finding.column is None else names[finding.column]
         interval = wilson_interval(len(found), len(members))
         rows.append((finding.group, finding.role, feature, len(found), *interval, float(np.mean(found))))
-    return pd.DataFrame(rows, columns=list(FREQUENCY))
+    return pd.DataFrame(rows, columns=list(FREQUENCY)).astype({"feature": object})
 
 
 def _list_findings(group: Group, number: int) -> Iterator[tuple[Finding, float]]:

@@ -1,10 +1,11 @@
-"""Figures of gates, selections, single predictions, the sparsity path and the quality of a model.
+"""Figures of gates, selections, subgroups, single predictions, the sparsity path and the quality of a model.
 
 Every function draws on ``ax``, or on new axes if there are none, and returns the axes. They need matplotlib:
 ``pip install 'lspin[plots]'``.
 """
 
 from lspin.plots.gates import feature_frequency, gate_map, gates_on_image, set_frequency
+from lspin.plots.groups import subgroups
 from lspin.plots.quality import calibration, predicted_against_true, sparsity_path, survival_curves, waterfall
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "predicted_against_true",
     "set_frequency",
     "sparsity_path",
+    "subgroups",
     "survival_curves",
     "waterfall",
 ]

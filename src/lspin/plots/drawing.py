@@ -66,3 +66,12 @@ def spread_out(places: np.ndarray, least: float) -> np.ndarray:
     for place in range(1, len(places)):
         places[place] = max(places[place], places[place - 1] + least)
     return places
+
+
+def mark_groups(ax: "Axes", labels: Any, sizes: np.ndarray) -> None:
+    """Names of groups of rows that stand one below the other, and lines between them."""
+    ends = np.cumsum(sizes)
+    names = [f"{name} (n = {n})" for name, n in zip(shorten(labels), sizes, strict=True)]
+    ax.set_yticks(spread_out(ends - sizes / 2 - 0.5, 0.04 * ends[-1]), names, fontsize=8)
+    for end in ends[:-1]:
+        ax.axhline(end - 0.5, color=UP, linewidth=0.8)

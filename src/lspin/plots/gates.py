@@ -15,12 +15,12 @@ from lspin.plots.drawing import (
     DOWN,
     GREY,
     UP,
+    mark_groups,
     measure_names,
     outline,
     say,
     set_title,
     shorten,
-    spread_out,
     take_axes,
 )
 
@@ -69,11 +69,7 @@ def gate_map(
     if len(columns) == 0:
         return say(ax, "all gates are shut")
     _draw_panels(ax, {name: panel[order] for name, panel in panels.items()}, explanation.feature_names[columns])
-    ends = np.cumsum(sizes)
-    names = [f"{name} (n = {n})" for name, n in zip(shorten(labels), sizes, strict=True)]
-    ax.set_yticks(spread_out(ends - sizes / 2 - 0.5, 0.04 * len(gates)), names, fontsize=8)
-    for end in ends[:-1]:
-        ax.axhline(end - 0.5, color=UP, linewidth=0.8)
+    mark_groups(ax, labels, sizes)
     ax.set(ylabel="group", xlabel="feature (dark: gate open)")
     return ax
 
