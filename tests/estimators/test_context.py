@@ -33,6 +33,8 @@ KINDS = {
     "response": (LSPINRegressor, RESPONSE),
     "survival": (LSPINCox, (np.exp(-RESPONSE), np.arange(N) % 5 > 0)),
 }
+COUNTS = np.random.default_rng(2).poisson(2 * np.exp(RESPONSE / 2))
+GROUPS = {"hidden_layer_sizes": "auto", "sparsity": "auto", "max_epochs": None, "start": "groups"}
 
 
 def fit(kind="response", **settings):
@@ -40,9 +42,14 @@ def fit(kind="response", **settings):
     return estimator(**{**SETTINGS, "context": CONTEXT, **settings}).fit(X, y)
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[*KINDS, *(f"groups of {kind}" for kind in (*KINDS, "counts"))])
 def model(request):
-    """Of each kind of target, a model whose context is for the gates alone."""
+    """Of each kind of target, networks and a model of groups whose context is for the gates alone."""
+    if request.param == "groups of counts":
+        settings = {"context": CONTEXT, "context_only": True, "random_state": 0}
+        return LSPINRegressor(start="groups", loss="poisson", **settings).fit(X, COUNTS)
+    if request.param.startswith("groups of "):
+        return fit(request.param.removeprefix("groups of "), context_only=True, **GROUPS)
     return fit(request.param, context_only=True)
 
 
@@ -159,10 +166,70 @@ def test_the_number_of_features_counts_those_that_can_be_selected():
         fit(n_features=9, sparsity="auto", context_only=True)
 
 
-def test_networks_are_the_start_of_a_model_with_a_context():
-    assert fit(hidden_layer_sizes="auto", sparsity="auto", max_epochs=5).start_ == "networks"
-    with pytest.raises(ValueError, match=r"context=.*is for these"):
-        fit(hidden_layer_sizes="auto", sparsity="auto", start="groups")
+# Groups that a context tells ------------------------------------------------------------------------------------
+
+
+def draw_by_context(decides, n_genes, n_rows=300, seed=0):
+    """Age, sex, a stage or age and sex decide which three genes count; returns X, y and which columns count."""
+    rng = np.random.default_rng([seed, n_genes])
+    frame = pd.DataFrame(rng.normal(size=(n_rows, n_genes)), columns=[f"gene{i}" for i in range(n_genes)])
+    age, sex, stage = rng.normal(60, 12, n_rows), rng.integers(2, size=n_rows), rng.integers(4, size=n_rows)
+    group = {"age": age > 64, "sex": sex, "stage": stage, "age and sex": (age > 58) & (sex == 1)}[decides]
+    genes = 3 * np.asarray(group, int)[:, None] + np.arange(3)
+    response = frame.to_numpy()[np.arange(n_rows)[:, None], genes] @ [1.0, -1.0, 1.2]
+    frame = frame.assign(age=age, sex=pd.Categorical(sex), stage=pd.Categorical(stage))
+    counts = np.zeros(frame.shape, bool)
+    counts[np.arange(n_rows)[:, None], genes] = True
+    return frame, response + 0.2 * rng.normal(size=n_rows), counts
+
+
+@pytest.mark.parametrize(
+    ("decides", "n_genes"),
+    [("age", 20), ("sex", 20), ("stage", 20), ("age and sex", 20), ("age", 400), ("sex", 400)],
+)
+def test_groups_are_told_by_the_columns_of_the_context_that_decide(decides, n_genes):
+    frame, response, counts = draw_by_context(decides, n_genes)
+    model = LSPINRegressor(start="groups", context=["age", "sex", "stage"], random_state=0)
+    model.fit(frame[:240], response[:240])
+    assert model.score(frame[240:], response[240:]) > 0.8
+    assert (model.selected(frame) == counts).mean(axis=0).min() > 0.8  # rows near the border of an age see both
+    deciding = set(decides.split(" and "))
+    assert all(set(told) == deciding for told in model.structure_["told_by"])
+    assert set(model.columns_needed_) == deciding | {f"gene{i}" for i in range(12 if decides == "stage" else 6)}
+
+
+def test_a_context_that_decides_nothing_leaves_one_group():
+    frame = draw_by_context("sex", 20)[0]
+    model = LSPINRegressor(start="groups", context=["age", "sex", "stage"]).fit(frame, frame["gene0"])
+    assert len(model.structure_) == 1
+    assert model.columns_needed_.tolist() == ["gene0"]
+
+
+@pytest.mark.parametrize("context_only", [False, True])
+def test_many_columns_that_count_a_little_are_all_open_but_for_a_context_that_is_for_the_gates(context_only):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 90))
+    y = values @ rng.normal(size=90)
+    settings = {"context": [5, 6], "context_only": context_only, "n_features": 88 if context_only else 90}
+    model = LSPINRegressor(start="groups", **settings).fit(values, y)
+    expected = np.ones(90, bool)
+    expected[[5, 6]] = not context_only
+    np.testing.assert_array_equal(model.selected(values).all(axis=0), expected)
+
+
+def test_groups_and_networks_compete_for_a_context():
+    frame, response, _ = draw_by_context("sex", 20)
+    model = LSPINRegressor(context=["age", "sex", "stage"], random_state=0).fit(frame, response)
+    assert model.start_ == "groups"
+
+
+def test_a_model_of_groups_with_a_context_comes_back(tmp_path):
+    model = fit(context_only=True, **GROUPS)
+    model.save(tmp_path / "model")
+    back = load(tmp_path / "model")
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+    np.testing.assert_array_equal(back.gates(X), model.gates(X))
+    assert back.columns_needed_.tolist() == model.columns_needed_.tolist()
 
 
 # Which columns a new row needs -----------------------------------------------------------------------------------

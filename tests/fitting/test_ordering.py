@@ -89,5 +89,5 @@ def test_a_column_that_others_replace_leaves_again():
 
 
 def test_in_the_end_all_columns_are_there():
-    terms = append_rest([Term(0, 4), Term(0, 1)], 5)
+    terms = append_rest([Term(0, 4), Term(0, 1)], np.arange(5))
     assert [term.column for term in terms] == [4, 1, 0, 2, 3]

@@ -10,6 +10,7 @@ from lspin.structure.divisions import (
     MOST_LEVELS,
     N_COLUMNS,
     RULES,
+    RULES_OF_CONTEXT,
     SMALLEST_GROUP,
     WHOLE,
     Divisions,
@@ -153,3 +154,29 @@ def test_one_column_among_many_that_decides_which_others_count_is_found(n_column
     values = rng.normal(size=(300, n_columns))
     response = np.where(values[:, 7] > 0, values[:, 3] - values[:, 4], values[:, 5] + values[:, 6])
     assert find_dividing_columns(make_cloud(values, response))[0] == 7
+
+
+# A context ---------------------------------------------------------------------------------------------------
+
+
+def test_only_inputs_that_are_seen_divide_the_rows():
+    values, response, group = draw_groups()  # the first three columns tell the groups
+    cloud = make_cloud(values, response)
+    by_first = Divisions(cloud._replace(seen=np.arange(2))).divide(Rule("components", 2))
+    assert adjusted_rand_score(group, by_first) > 0.9
+    blind = Divisions(cloud._replace(seen=np.arange(3, 8)))
+    assert blind.divide(Rule("components", 2)) is None
+    assert set(blind.columns) <= set(range(3, 8))
+
+
+def test_a_pair_of_columns_divides_by_all_combinations_and_a_corner_by_the_one_that_matters():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(400, 6))
+    values[:, 1] = np.arange(400) % 2
+    halves = values[:, 0] > np.median(values[:, 0])
+    corner = halves & (values[:, 1] == 1)
+    response = np.where(corner, values[:, 2] - values[:, 3], values[:, 4])
+    found = Divisions(make_cloud(values, response)._replace(seen=np.arange(2)))
+    (pair,) = (rule for rule in RULES_OF_CONTEXT if rule.source == "pair" and found.divide(rule) is not None)
+    assert adjusted_rand_score(2 * halves + values[:, 1], found.divide(pair)) == 1
+    assert adjusted_rand_score(corner, found.divide(Rule("corner", pair.which))) == 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import adjusted_rand_score
 
 from lspin.structure import mixture
@@ -17,6 +17,7 @@ from lspin.structure.mixture import (
     fit_mixture,
     order_terms,
     solve_terms,
+    tell_apart,
     tell_groups,
     telling_limit,
 )
@@ -138,6 +139,30 @@ def test_groups_are_told_as_by_scikit_learns_discriminant(monkeypatch):
     memberships = mixture.Mixture(*tell_groups(values, shares), shares).memberships(values)
     judge = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=max(WITHIN_SHRINKAGE, 4 / 94)).fit(values, labels)
     np.testing.assert_allclose(memberships, judge.predict_proba(values), atol=1e-9)
+
+
+def test_a_context_tells_groups_as_scikit_learns_logistic_regression_does():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(200, 4))
+    labels = (values[:, 0] + 0.3 * rng.normal(size=200) > 0.4).astype(int) + (values[:, 1] > 0)
+    cloud = make_cloud(values)._replace(seen=np.arange(2))
+    shares = np.eye(3)[labels]
+    directions, offsets = tell_apart(cloud, shares, penalty=1e-2)
+    seen = cloud.values[:, :2]
+    judge = LogisticRegression(C=1 / (200 * 1e-2), tol=1e-8).fit(seen, labels)
+    said = mixture.Mixture(directions, offsets, shares).memberships(cloud.values)
+    np.testing.assert_allclose(said, judge.predict_proba(seen), atol=2e-3)
+    assert not directions[2:].any()
+
+
+def test_only_inputs_that_may_count_become_terms():
+    values, response, group = draw_groups()  # columns 3 and 4 count in one group, column 5 in the other
+    cloud = make_cloud(values, response)
+    allowed = np.array([0, 1, 2, 4, 6])
+    moments = Moments(cloud.values, cloud.outputs, np.eye(2)[group], allowed)
+    terms = order_terms(moments, 20)
+    assert terms[0] == Term(0, 4)
+    assert {term.column for term in terms} == set(allowed.tolist())
 
 
 def test_only_columns_that_differ_tell_the_groups():

@@ -118,7 +118,6 @@ def _list_starts(asked: Any, problem: Problem) -> tuple[str, ...]:
         "diversity": asked.diversity > 0,
         "sparsity": asked.sparsity != "auto",
         "n_members": asked.n_members > 1 and not asked.bootstrap,
-        "context": asked.context is not None,
     }
     reason = next((name for name, asks in asks_for_networks.items() if asks), None)
     if asked.start == GROUPS:

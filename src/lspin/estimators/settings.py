@@ -40,7 +40,7 @@ START = Setting(
     "apart by many columns or by one, each with a few columns that count; it needs no training, but a dense "
     "table, and at most 300 columns unless there are fewer rows. `'auto'`: the better of both on held-out "
     "rows; networks alone if other parameters ask for them (layers, anchor, stability, diversity, sparsity, "
-    "context, or members without bootstrap).",
+    "or members without bootstrap). With a context, only its columns tell the groups.",
 )
 CONTEXT = Setting(
     [None, "array-like"],

@@ -14,9 +14,9 @@ from lspin.fitting.judging import Standing, excess, rank, row_losses
 from lspin.fitting.path import ALL_GAIN, Candidate, Choice, Split, held_out_loss, weighted_median
 from lspin.fitting.prediction import Member, predict_counted
 from lspin.fitting.problem import Problem, has_many_columns
-from lspin.structure.divisions import ALL, RULES, WHOLE, Rule
+from lspin.structure.divisions import ALL, RULES, RULES_OF_CONTEXT, WHOLE, Rule
 from lspin.structure.mixture import MOST_TERMS
-from lspin.tables.encoding import Encoding, encode, learn_encoding
+from lspin.tables.encoding import Encoding, encode, relearn_encoding
 from lspin.tables.grid import Rows, take_rows
 
 FEWEST_JUDGED = 800  # rows that decide between models of groups, as long as there are as many
@@ -232,7 +232,8 @@ def suits_groups(problem: Problem) -> bool:
 
 def find_trials(problem: Problem, splits: list[Split]) -> dict[Rule, list[Trial]]:
     """For each rule, what its models are made from in every split; without rules that fail in one of them."""
-    trials: dict[Rule, list[Trial]] = {rule: [] for rule in (WHOLE, *RULES)}
+    rules = RULES if problem.encoding.context is None else RULES_OF_CONTEXT
+    trials: dict[Rule, list[Trial]] = {rule: [] for rule in (WHOLE, *rules)}
     for split in splits:
         sight = look_at(*take_training(problem, split), problem.kind)
         for rule in list(trials):
@@ -248,8 +249,7 @@ def take_training(problem: Problem, split: Split) -> tuple[Rows, Encoding]:
     """The training rows of a split, or as many as it takes to judge, and what is learned of their columns."""
     step = -(-len(split.train) // MOST_ROWS)
     rows = take_rows(problem.rows, split.train[::step])._replace(weight=split.weight[::step])
-    known = problem.encoding
-    return rows, learn_encoding(rows, known.levels, known.n_columns, known.features)
+    return rows, relearn_encoding(rows, problem.encoding)
 
 
 def quick_errors(splits: list[Split], trials: list[Trial]) -> np.ndarray:
@@ -325,7 +325,7 @@ def make_level(problem: Problem, setting: Setting, trials: list[Trial]) -> Level
 
 def count_many(problem: Problem) -> list[int]:
     """Numbers of features of a wide table that a ridge is tried with: all, and fewer by a factor."""
-    n_features = problem.encoding.n_features
+    n_features = len(problem.encoding.gated_features)
     factors = FEWER ** np.arange(10 if problem.n_rows <= MANY_RIDGES else 1)
     return [int(n_features / factor) for factor in factors if factor == 1 or n_features / factor > MOST_TERMS]
 

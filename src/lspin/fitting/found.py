@@ -35,8 +35,9 @@ def list_groups(member: Member) -> list[Group]:
     networks, encoding = member.networks, member.encoding
     if networks.groups is None:
         return []
-    weights = networks.groups.weights[: len(encoding.owners)]  # those of flags of missing values come after
-    sizes, telling = _sum_up(weights - weights.mean(axis=1, keepdims=True), encoding)
+    owners = encoding.owners[encoding.seen_inputs]
+    weights = networks.groups.weights[: len(owners)]  # those of flags of missing values come after
+    sizes, telling = _sum_up(weights - weights.mean(axis=1, keepdims=True), owners, encoding)
     opened = 0.5 + np.tanh(networks.gating[0].weights) > ROUNDING
     signs = _coefficient_signs(member)
     groups = []
@@ -47,12 +48,12 @@ def list_groups(member: Member) -> list[Group]:
     return groups
 
 
-def _sum_up(weights: np.ndarray, encoding: Encoding) -> tuple[np.ndarray, np.ndarray]:
-    """Largest weight of each feature, and its sign, from those of the inputs; shape ``(n, n_features)`` both."""
+def _sum_up(weights: np.ndarray, owners: np.ndarray, encoding: Encoding) -> tuple[np.ndarray, np.ndarray]:
+    """Largest weight of each feature, and its sign, from those of its inputs; shape ``(n, n_features)`` both."""
     sizes = np.zeros((weights.shape[1], encoding.n_features))
-    np.maximum.at(sizes.T, encoding.owners, np.abs(weights))
+    np.maximum.at(sizes.T, owners, np.abs(weights))
     signs = np.zeros_like(sizes)
-    signs[:, encoding.owners] = np.sign(weights).T
+    signs[:, owners] = np.sign(weights).T
     signs[:, _find_categories(encoding)] = np.nan
     return sizes, signs
 
@@ -65,7 +66,7 @@ def _coefficient_signs(member: Member) -> np.ndarray:
     if len(layer.bias) > 1:
         return np.full((n_groups, encoding.n_features), np.nan)
     turned = np.ones((n_groups, encoding.n_features)) if networks.signs is None else networks.signs
-    return turned * _sum_up(layer.weights, encoding)[1]
+    return turned * _sum_up(layer.weights, encoding.owners, encoding)[1]
 
 
 def _find_categories(encoding: Encoding) -> np.ndarray:

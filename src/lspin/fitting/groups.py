@@ -83,16 +83,18 @@ class Basis:
     @cached_property
     def moments(self) -> Moments:
         """From which least-squares models of the groups follow."""
-        return Moments(self.cloud.values, self.cloud.outputs, self.mixture.responsibilities)
+        cloud = self.cloud
+        return Moments(cloud.values, cloud.outputs, self.mixture.responsibilities, cloud.counting)
 
     @cached_property
     def ladder(self) -> Ladder:
         """Terms of models with more and more of them."""
-        atoms = Atoms(self.cloud.values, self.members, self.rows.target, self.cloud.weight, self.kind.loss)
+        cloud, target = self.cloud, self.rows.target
+        atoms = Atoms(cloud.values, self.members, target, cloud.weight, self.kind.loss, cloud.counting)
         ladder = build_ladder(atoms, self.kind.constant(self.rows), int(min(self.most_terms, MOST_TERMS)))
-        n_inputs = len(self.whole.owners)
-        if self.n_groups == 1 and n_inputs <= min(self.most_terms, MOST_RIDGED):
-            ladder[n_inputs] = append_rest(ladder[max(ladder)], n_inputs)
+        inputs = np.arange(len(self.whole.owners))[self.whole.gated_inputs]
+        if self.n_groups == 1 and len(inputs) <= min(self.most_terms, MOST_RIDGED):
+            ladder[len(inputs)] = append_rest(ladder[max(ladder)], inputs)
         return ladder
 
     def take_terms(self, n_terms: int) -> list[Term]:
@@ -119,7 +121,12 @@ def look_at(rows: Rows, encoding: Encoding, kind: Kind) -> Sight:
     for part in column_blocks(*values.shape):
         values[:, part] = encode_inputs(rows.grid, encoding, part)
     values -= (weight @ values / len(weight)).astype(precision)
-    return Sight(rows, encoding, kind, Divisions(Cloud(values, encoding.owners, outputs, weight)))
+    return Sight(rows, encoding, kind, Divisions(make_cloud(values, encoding, outputs, weight)))
+
+
+def make_cloud(values: np.ndarray, encoding: Encoding, outputs: np.ndarray, weight: np.ndarray) -> Cloud:
+    """Rows as points, of which only the context may tell groups where there is one."""
+    return Cloud(values, encoding.owners, outputs, weight, encoding.seen_inputs, encoding.gated_inputs)
 
 
 def find_basis(sight: Sight, rule: Rule, most_terms: float = np.inf) -> Basis | None:
@@ -147,7 +154,7 @@ def spread_out(rows: Rows, encoding: Encoding, kind: Kind) -> tuple[Cloud, np.nd
     inputs, missing = encode(rows.grid, encoding)
     weight = rows.weight / rows.weight.mean()
     mean = np.average(inputs, axis=0, weights=weight)
-    return Cloud(inputs - mean, encoding.owners, center_outputs(rows, kind), weight), mean, missing
+    return make_cloud(inputs - mean, encoding, center_outputs(rows, kind), weight), mean, missing
 
 
 def center_outputs(rows: Rows, kind: Kind) -> np.ndarray:
@@ -251,7 +258,9 @@ def share_columns(models: Models, basis: Basis) -> np.ndarray:
         most = weights[(weights**2).sum(axis=1).argmax()]
         parts[:, feature] = np.clip(weights @ most / max(most @ most, 1e-12), -1.0, 1.0)
     telling = np.unique(owners[np.abs(basis.mixture.directions).max(axis=1) > 0])
-    if basis.n_groups > 1 and len(telling) <= FEW_TELLING and parts.any():
+    # A context is known to tell the groups: it need not be shown as part of the reason.
+    is_shown = not basis.cloud.tells_by_context and len(telling) <= FEW_TELLING
+    if basis.n_groups > 1 and is_shown and parts.any():
         parts[:, telling] = 1.0
     return parts
 
@@ -278,19 +287,21 @@ def find_origins(basis: Basis, opened: Opened, penalty: float) -> np.ndarray:
 
 def move_groups(basis: Basis, origin: np.ndarray) -> Layer:
     """What tells the groups, for inputs that are counted from their origins, and for flags of missing values."""
-    directions, offsets = basis.mixture.directions, basis.mixture.offsets
+    encoding, directions, offsets = basis.encoding, basis.mixture.directions, basis.mixture.offsets
     bias = offsets + (origin - basis.mean) @ directions
     # A missing value is an input of 0 whatever the origin.
-    flags = np.zeros((basis.encoding.n_features, directions.shape[1]))
-    np.add.at(flags, basis.encoding.owners, -origin[:, None] * directions)
-    return Layer(np.vstack([directions, flags]), bias)
+    flags = np.zeros((encoding.n_features, directions.shape[1]))
+    np.add.at(flags, encoding.owners, -origin[:, None] * directions)
+    return Layer(np.vstack([directions[encoding.seen_inputs], flags[encoding.seen_features]]), bias)
 
 
 def open_many(rows: Rows, encoding: Encoding, kind: Kind, n_features: int) -> Member:
     """A ridge of the columns most closely related to the target, with all their gates open."""
-    if n_features >= encoding.n_features:
+    kept = encoding.gated_features
+    if n_features >= len(kept) == encoding.n_features:
         return open_all(rows, encoding, kind)
-    kept = find_related(look_at(rows, encoding, kind).divisions.cloud, n_features)
+    if n_features < len(kept):
+        kept = find_related(look_at(rows, encoding, kind).divisions.cloud, n_features)
     narrow = open_all(narrow_rows(rows, encoding, kept), keep_features(encoding, kept), kind)
     return widen(narrow, encoding, kept)
 
@@ -305,13 +316,13 @@ def open_all(rows: Rows, encoding: Encoding, kind: Kind) -> Member:
     scale = fit_linear(
         ridge.held_out, rows.target, rows.weight, loss=kind.loss, start=start, penalty=LEAST_PENALTY
     )
-    n_features = encoding.n_features
+    n_features, encoding = encoding.n_features, replace(encoding, sees_missing=True)
     return Member(
-        replace(encoding, sees_missing=True),
+        encoding,
         Networks(
             gating=(Layer(np.full((1, n_features), OPEN), np.zeros(n_features)),),
             prediction=(Layer(ridge.weights @ scale.weights, ridge.intercept @ scale.weights + scale.bias),),
-            groups=Layer(np.zeros((len(encoding.owners) + n_features, 1)), np.zeros(1)),
+            groups=Layer(np.zeros((encoding.n_context, 1)), np.zeros(1)),
         ),
     )
 
@@ -323,7 +334,7 @@ def widen(member: Member, whole: Encoding, kept: np.ndarray) -> Member:
     if len(kept) == whole.n_features:
         return Member(encoding, networks)
     assert networks.groups is not None
-    context = np.flatnonzero(np.concatenate([inputs, np.isin(np.arange(whole.n_features), kept)]))
+    context = np.flatnonzero(np.isin(encoding.context_owners, kept))
     levels, signs = networks.gating[0].weights, networks.signs
     weights, intercept = networks.prediction[0]
     return Member(
@@ -331,9 +342,7 @@ def widen(member: Member, whole: Encoding, kept: np.ndarray) -> Member:
         Networks(
             gating=(Layer(_spread(levels.T, kept, whole.n_features, SHUT).T, np.zeros(whole.n_features)),),
             prediction=(Layer(_spread(weights, inputs, len(inputs)), intercept),),
-            groups=Layer(
-                _spread(networks.groups.weights, context, len(inputs) + whole.n_features), networks.groups.bias
-            ),
+            groups=Layer(_spread(networks.groups.weights, context, encoding.n_context), networks.groups.bias),
             signs=None if signs is None else _spread(signs.T, kept, whole.n_features, 1.0).T,
         ),
     )

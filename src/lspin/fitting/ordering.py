@@ -1,6 +1,6 @@
 """Columns enter the linear models of groups: the one that lowers the loss most first, and weak ones leave."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Self
 
@@ -31,6 +31,7 @@ class Atoms:
     target: np.ndarray  # (n,)
     weight: np.ndarray  # (n,), mean 1
     loss: Loss
+    counting: np.ndarray | slice = field(default_factory=lambda: slice(None))  # inputs that may be a term
 
     def take(self, terms: list[Term]) -> np.ndarray:
         """The columns of terms, after one for each group, shape ``(n, n_groups + n_terms)``."""
@@ -122,9 +123,9 @@ def drop_weak(atoms: Atoms, before: Model, model: Model) -> Model:
     return model
 
 
-def append_rest(terms: list[Term], n_inputs: int) -> list[Term]:
-    """All columns of a single group: behind the terms those that add nothing of their own, as a ridge has them."""
-    rest = sorted(set(range(n_inputs)) - {term.column for term in terms})
+def append_rest(terms: list[Term], inputs: np.ndarray) -> list[Term]:
+    """All inputs of a single group: behind the terms those that add nothing of their own, as a ridge has them."""
+    rest = sorted(set(inputs.tolist()) - {term.column for term in terms})
     return terms + [Term(0, column) for column in rest]
 
 
@@ -164,7 +165,9 @@ def measure_slopes(atoms: Atoms, model: Model) -> np.ndarray:
     for part, mean in zip(members.T, atoms.mean, strict=True):
         within = part[:, None] * model.slopes
         slopes.append(((atoms.values.T @ within - np.outer(mean, within.sum(axis=0))) ** 2).sum(axis=1))
-    gains = np.where(spread > 0, np.array(slopes) / np.where(spread > 0, spread, 1.0) ** 2, 0.0)
+    varies = np.zeros(spread.shape, bool)
+    varies[:, atoms.counting] = spread[:, atoms.counting] > 0
+    gains = np.where(varies, np.array(slopes) / np.where(varies, spread, 1.0) ** 2, 0.0)
     for term in model.terms:
         gains[term] = 0.0
     taken = np.bincount([term.group for term in model.terms], minlength=members.shape[1])

@@ -1,6 +1,7 @@
-"""Ways to divide rows into groups: by what their columns have in common, or by the values of one column."""
+"""Ways to divide rows into groups: by what their columns have in common, or by the values of one or two."""
 
 from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +19,14 @@ MOST_PAIRED = 2000  # columns of which all pairs are looked at
 
 
 class Rule(NamedTuple):
-    """How rows are divided: not at all, by their components or by a column."""
+    """How rows are divided: not at all, by their components, by a column or by two columns at once.
 
-    source: str  # "whole", "all", "components" or "column"
-    which: int = 0  # number of groups, or the rank of the column among those that divide
+    A pair makes a group of every combination that two columns have; a corner is the one combination that changes
+    most, against all others.
+    """
+
+    source: str  # "whole", "all", "components", "column", "pair" or "corner"
+    which: int = 0  # number of groups, or the rank of the column, or of the pair, among those that divide
 
 
 WHOLE = Rule("whole")  # one group, with few columns
@@ -30,6 +35,9 @@ RULES = (
     *(Rule("components", n_groups) for n_groups in range(2, MOST_GROUPS + 1)),
     *(Rule("column", rank) for rank in range(N_COLUMNS)),
 )
+PAIRS = tuple(combinations(range(N_COLUMNS), 2))  # ranks of two columns
+# Few columns are named as what tells the groups, so that pairs of them are worth a look.
+RULES_OF_CONTEXT = (*RULES, *(Rule(source, rank) for source in ("pair", "corner") for rank in range(len(PAIRS))))
 
 
 class Cloud(NamedTuple):
@@ -39,6 +47,13 @@ class Cloud(NamedTuple):
     owners: np.ndarray  # (n_inputs,), which feature an input belongs to
     outputs: np.ndarray  # (n, n_outputs), what is to be predicted, centred, of variance about 1
     weight: np.ndarray  # (n,), mean 1
+    seen: np.ndarray | slice = slice(None)  # inputs that may tell the groups
+    counting: np.ndarray | slice = slice(None)  # inputs that may count in a group
+
+    @property
+    def tells_by_context(self) -> bool:
+        """Whether only some inputs may tell the groups."""
+        return not isinstance(self.seen, slice)
 
 
 class Divisions:
@@ -48,9 +63,15 @@ class Divisions:
         self.cloud = cloud
 
     @cached_property
+    def seen(self) -> Cloud:
+        """The rows with the inputs that may tell the groups."""
+        cloud = self.cloud
+        return Cloud(cloud.values[:, cloud.seen], cloud.owners[cloud.seen], cloud.outputs, cloud.weight)
+
+    @cached_property
     def components(self) -> np.ndarray:
-        """Principal directions that are no accident, shape ``(n_inputs, n_components)``."""
-        return find_components(self.cloud)
+        """Principal directions of what is seen that are no accident, shape ``(n_seen, n_components)``."""
+        return find_components(self.seen)
 
     @cached_property
     def columns(self) -> np.ndarray:
@@ -61,7 +82,8 @@ class Divisions:
         """Labels of the rows by a rule, shape ``(n,)``; nothing where it does not apply or makes a small group."""
         if rule.source == "whole":
             return np.zeros(len(self.cloud.values), int)
-        labels = self._by_components(rule.which) if rule.source == "components" else self._by_rank(rule.which)
+        ways = {"components": self._by_components, "column": self._by_rank}
+        labels = {**ways, "pair": self._by_pair, "corner": self._by_corner}[rule.source](rule.which)
         if labels is None or labels.max() == 0 or np.bincount(labels).min() < SMALLEST_GROUP:
             return None
         return labels
@@ -70,7 +92,7 @@ class Divisions:
         directions = self.components[:, : n_groups - 1]
         if not directions.shape[1] or len(self.cloud.values) < 2 * SMALLEST_GROUP * n_groups:
             return None
-        points = self.cloud.values @ directions
+        points = self.seen.values @ directions
         if len(np.unique(points, axis=0)) < n_groups:
             return None
         found = KMeans(n_groups, n_init=N_STARTS, random_state=0)
@@ -80,6 +102,27 @@ class Divisions:
         if rank >= len(self.columns):
             return None
         return divide_by_column(self.cloud.values[:, self.cloud.owners == self.columns[rank]])
+
+    def _by_pair(self, rank: int) -> np.ndarray | None:
+        first, second = (self._by_rank(place) for place in PAIRS[rank])
+        if first is None or second is None:
+            return None
+        return np.unique(first * (second.max() + 1) + second, return_inverse=True)[1]
+
+    def _by_corner(self, rank: int) -> np.ndarray | None:
+        labels = self._by_pair(rank)
+        if labels is None:
+            return None
+        members = labels[:, None] == np.flatnonzero(np.bincount(labels) >= SMALLEST_GROUP)
+        if not members.shape[1]:
+            return None
+        links = _sum_largest(_link(self.products, _standardise(members), self.cloud.outputs.shape[1]))
+        return members[:, links.argmax()].astype(int)
+
+    @cached_property
+    def products(self) -> np.ndarray:
+        """Inputs times what a linear model leaves of the outputs."""
+        return multiply_rest(self.cloud)
 
 
 # Components --------------------------------------------------------------------------------------------------
@@ -176,21 +219,40 @@ def find_dividing_columns(cloud: Cloud) -> np.ndarray:
     linear model of all inputs leaves. One matrix product serves many of them.
 
     """
-    values, owners, outputs, weight = cloud
-    n_outputs = outputs.shape[1]
-    rest = (weight[:, None] * (outputs - _ridge_scores(values, outputs))).astype(values.dtype)
-    other = values[:, _find_most_telling(values, outputs)]
-    products = np.concatenate([other * output[:, None] for output in rest.T], axis=1) / len(values)
+    values, owners = cloud.values, cloud.owners
+    products = multiply_rest(cloud)
     n_features = int(owners.max()) + 1
     told = np.zeros(n_features)
-    for start in range(0, n_features, MOST_PAIRED):
-        inside = (owners >= start) & (owners < start + MOST_PAIRED)
+    candidates = np.unique(owners[cloud.seen])
+    for start in range(0, len(candidates), MOST_PAIRED):
+        inside = np.isin(owners, candidates[start : start + MOST_PAIRED])
         members, feature_of = _list_members(values[:, inside], owners[inside])
-        links = ((products.T @ members) ** 2).reshape(n_outputs, -1, len(feature_of))
+        links = _link(products, members, cloud.outputs.shape[1])
         for feature in np.unique(feature_of):
-            best = links[:, :, feature_of == feature].max(axis=2)
-            told[feature] = np.sort(best, axis=1)[:, -3:].sum()
+            told[feature] = _sum_largest(links[:, :, feature_of == feature].max(axis=2, keepdims=True))[0]
     return np.argsort(-told, kind="stable")[: min(N_COLUMNS, np.count_nonzero(told))]
+
+
+def multiply_rest(cloud: Cloud) -> np.ndarray:
+    """Inputs times what a linear model of all leaves of the outputs, shape ``(n, n_outputs * n_others)``."""
+    values, _, outputs, weight = cloud[:4]
+    rest = (weight[:, None] * (outputs - _ridge_scores(values, outputs))).astype(values.dtype)
+    other = values[:, _find_most_telling(cloud)]
+    return np.concatenate([other * output[:, None] for output in rest.T], axis=1) / len(values)
+
+
+def _link(products: np.ndarray, members: np.ndarray, n_outputs: int) -> np.ndarray:
+    """Squared relation of products and groups, shape ``(n_outputs, n_others, n_groups)``."""
+    return ((products.T @ members) ** 2).reshape(n_outputs, -1, members.shape[1])
+
+
+def _sum_largest(links: np.ndarray) -> np.ndarray:
+    """The three largest of each output, added up, shape ``(n_groups,)``."""
+    return np.sort(links, axis=1)[:, -3:].sum(axis=(0, 1))
+
+
+def _standardise(members: np.ndarray) -> np.ndarray:
+    return (members - members.mean(axis=0)) / np.maximum(members.std(axis=0), 1e-9)
 
 
 def _list_members(values: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -201,17 +263,18 @@ def _list_members(values: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, n
         groups = np.arange(labels.max() + 1)
         # One of two groups says as much as both; the only one says nothing.
         members = (labels[:, None] == (groups if len(groups) != 2 else groups[:1])).astype(values.dtype)
-        parts.append((members - members.mean(axis=0)) / np.maximum(members.std(axis=0), 1e-9))
+        parts.append(_standardise(members))
         feature_of += [feature] * members.shape[1]
     return np.hstack(parts), np.array(feature_of)
 
 
-def _find_most_telling(values: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+def _find_most_telling(cloud: Cloud) -> np.ndarray:
     """The inputs that are most closely related to the outputs, so many that all pairs can be looked at."""
-    n_inputs = values.shape[1]
+    n_inputs = cloud.values.shape[1]
     most = max(min(MOST_PAIRED**2 // n_inputs, n_inputs), 1)
-    told = ((values.T @ outputs.astype(values.dtype)) ** 2).sum(axis=1)
-    return np.argsort(-told, kind="stable")[:most]
+    told = ((cloud.values.T @ cloud.outputs.astype(cloud.values.dtype)) ** 2).sum(axis=1)
+    candidates = np.arange(n_inputs)[cloud.counting]
+    return candidates[np.argsort(-told[candidates], kind="stable")[:most]]
 
 
 def _ridge_scores(values: np.ndarray, outputs: np.ndarray) -> np.ndarray:

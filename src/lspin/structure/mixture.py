@@ -3,7 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import softmax
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
 from scipy.stats import chi2
 
 from lspin.structure.divisions import Cloud
@@ -18,6 +19,10 @@ RIDGE = 1e-3  # added to the variance of a column in a group
 DEPENDENT = 1e-2  # part of a column's variance below which the chosen ones explain it
 MOST_TERMS = 60
 MOST_TELLING = 200  # columns that tell the groups
+MOST_SHARPENED = 30  # inputs of a context of which a sharp border is looked for
+BLUNT, SHARP = 1e-3, 1e-4  # penalty of its squared weights while groups still move, and at the end
+DECIDED = 4.0  # by which it is made sharper still, for a row belongs to one group, not to two by halves
+MOST_STEPS = 30  # on the way to it
 
 
 class Mixture(NamedTuple):
@@ -46,11 +51,19 @@ class Models(NamedTuple):
 class Moments:
     """What any linear model of each group follows from; products of two columns are found when they are needed."""
 
-    def __init__(self, values: np.ndarray, outputs: np.ndarray, shares: np.ndarray) -> None:
+    def __init__(
+        self,
+        values: np.ndarray,
+        outputs: np.ndarray,
+        shares: np.ndarray,
+        counting: np.ndarray | slice = slice(None),
+    ) -> None:
         self.size = shares.sum(axis=0)  # (n_groups,)
         self.mean = shares.T @ values / self.size[:, None]  # (n_groups, n_inputs)
         self.mean_output = shares.T @ outputs / self.size[:, None]  # (n_groups, n_outputs)
         self.squares = shares.T @ values**2 - self.size[:, None] * self.mean**2  # (n_groups, n_inputs), centred
+        self.may_count = np.zeros(values.shape[1], bool)  # (n_inputs,)
+        self.may_count[counting] = True
         self._values, self._shares = values, shares
         rests = [outputs - middle for middle in self.mean_output]
         parts = [(share[:, None], rest) for share, rest in zip(shares.T, rests, strict=True)]
@@ -86,7 +99,7 @@ def order_terms(moments: Moments, n_terms: int, *, n_considered: int = 0, clear:
     by_chance = 2 * np.log(n_groups * max(n_inputs, n_considered)) * n_outputs
     terms: list[Term] = []
     while len(terms) < n_terms:
-        gains = np.where(room > least, (rest**2).sum(axis=2) / np.maximum(room, 1e-12), 0.0)
+        gains = np.where((room > least) & moments.may_count, (rest**2).sum(axis=2) / np.maximum(room, 1e-12), 0.0)
         full = [len(parts) >= moments.size[group] / 4 for group, parts in enumerate(basis)]
         gains[full] = 0.0
         group, column = (int(i) for i in np.unravel_index(gains.argmax(), gains.shape))
@@ -114,6 +127,46 @@ def solve_terms(moments: Moments, terms: list[Term]) -> Models:
             products = moments.products(group, columns, columns) + RIDGE * size * np.eye(len(columns))
             weights[group, columns] = np.linalg.solve(products, moments.links[group, columns])
     return Models(weights, moments.mean_output - np.einsum("ki,kio->ko", moments.mean, weights))
+
+
+def tell_apart(
+    cloud: Cloud, shares: np.ndarray, n_considered: int = 0, *, penalty: float = BLUNT
+) -> tuple[np.ndarray, np.ndarray]:
+    """Directions and offsets whose softmax tells the groups, by the inputs that may tell them."""
+    if not cloud.tells_by_context:
+        return tell_groups(cloud.values, shares, n_considered)
+    directions = np.zeros((cloud.values.shape[1], shares.shape[1]))
+    seen = cloud.values[:, cloud.seen]
+    found, offsets = tell_groups(seen, shares)
+    telling = np.flatnonzero(found.any(axis=1))
+    if 0 < len(telling) <= MOST_SHARPENED:
+        found[telling], offsets = sharpen(seen[:, telling], shares, found[telling], offsets, penalty)
+    directions[cloud.seen] = found
+    return directions, offsets
+
+
+def sharpen(
+    values: np.ndarray, shares: np.ndarray, directions: np.ndarray, offsets: np.ndarray, penalty: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Directions and offsets of a logistic regression that starts from discriminants.
+
+    Discriminants take a group for a round cloud. Groups that end at an age are none, and few inputs allow for
+    the sharp border that they have.
+    """
+    n_inputs, n_groups = directions.shape
+    total = shares.sum()
+
+    def measure(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = flat.reshape(n_inputs + 1, n_groups)
+        said = log_softmax(values @ weights[1:] + weights[0], axis=1)
+        rest = (np.exp(said) * shares.sum(axis=1, keepdims=True) - shares) / total
+        slopes = np.vstack([rest.sum(axis=0), values.T @ rest + penalty * weights[1:]])
+        return -(shares * said).sum() / total + penalty / 2 * (weights[1:] ** 2).sum(), slopes.ravel()
+
+    first = np.vstack([offsets, directions - directions.mean(axis=1, keepdims=True)])
+    found = minimize(measure, first.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS}).x
+    weights = found.reshape(n_inputs + 1, n_groups)
+    return weights[1:], weights[0]
 
 
 def tell_groups(values: np.ndarray, shares: np.ndarray, n_considered: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -163,14 +216,14 @@ def fit_mixture(cloud: Cloud, labels: np.ndarray, n_considered: int = 0) -> Mixt
         Number of columns before those that tell little were left out.
 
     """
-    values, _, outputs, weight = cloud
+    values, _, outputs, weight = cloud[:4]
     n_groups = int(labels.max()) + 1
     shares = np.eye(n_groups)[labels] * weight[:, None]
-    mixture = Mixture(*tell_groups(values, shares, n_considered), shares)
+    mixture = Mixture(*tell_apart(cloud, shares, n_considered), shares)
     if n_groups == 1:
         return mixture
     for _ in range(MOST_ROUNDS):
-        moments = Moments(values, outputs, shares)
+        moments = Moments(values, outputs, shares, cloud.counting)
         models = solve_terms(moments, order_terms(moments, MOST_TERMS, n_considered=n_considered, clear=True))
         errors = ((outputs - models.predict(values)) ** 2).sum(axis=2).T
         variance = max(float((shares * errors).sum() / shares.sum()) / outputs.shape[1], 1e-3)
@@ -180,7 +233,10 @@ def fit_mixture(cloud: Cloud, labels: np.ndarray, n_considered: int = 0) -> Mixt
             return None
         moved = np.abs(updated - shares).mean()
         shares = updated
-        mixture = Mixture(*tell_groups(values, shares, n_considered), shares)
+        mixture = Mixture(*tell_apart(cloud, shares, n_considered), shares)
         if moved < SETTLED:
             break
+    if cloud.tells_by_context:  # a sharp border from the start would not move
+        directions, offsets = tell_apart(cloud, shares, penalty=SHARP)
+        mixture = Mixture(DECIDED * directions, DECIDED * offsets, shares)
     return mixture

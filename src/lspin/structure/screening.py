@@ -20,14 +20,15 @@ def screen_features(cloud: Cloud, labels: np.ndarray) -> np.ndarray:
     groups = [np.where(inside, cloud.weight, 0.0).astype(cloud.values.dtype) for inside in members]
     related = np.max([_relate(cloud, weight) for weight in groups], axis=0)
     apart = sum(weight.sum() * _average(cloud.values, weight) ** 2 for weight in groups)
-    counting = _most(_by_feature(related, cloud.owners), MOST_LOOKED_AT)
-    return np.union1d(counting, _most(_by_feature(apart, cloud.owners), MOST_SIGNS))
+    counting = _most(_by_feature(related, cloud.owners), MOST_LOOKED_AT, _features(cloud, cloud.counting))
+    telling = _most(_by_feature(apart, cloud.owners), MOST_SIGNS, _features(cloud, cloud.seen))
+    return np.union1d(counting, telling)
 
 
 def find_related(cloud: Cloud, number: int) -> np.ndarray:
-    """The features most closely related to the outputs, in the order of the table."""
+    """The features that may count and are most closely related to the outputs, in the order of the table."""
     told = _relate(cloud, cloud.weight.astype(cloud.values.dtype))
-    return np.sort(_most(_by_feature(told, cloud.owners), number))
+    return np.sort(_most(_by_feature(told, cloud.owners), number, _features(cloud, cloud.counting)))
 
 
 def _relate(cloud: Cloud, weight: np.ndarray) -> np.ndarray:
@@ -50,5 +51,9 @@ def _by_feature(told: np.ndarray, owners: np.ndarray) -> np.ndarray:
     return best
 
 
-def _most(told: np.ndarray, number: int) -> np.ndarray:
-    return np.argsort(-told, kind="stable")[:number]
+def _features(cloud: Cloud, inputs: np.ndarray | slice) -> np.ndarray:
+    return np.unique(cloud.owners[inputs])
+
+
+def _most(told: np.ndarray, number: int, among: np.ndarray) -> np.ndarray:
+    return among[np.argsort(-told[among], kind="stable")[:number]]

@@ -65,6 +65,11 @@ class Encoding:
         return np.setdiff1d(everything, everything[self.seen_features]) if self.context_only else everything
 
     @property
+    def gated_inputs(self) -> np.ndarray | slice:
+        """The inputs of these features."""
+        return np.flatnonzero(np.isin(self.owners, self.gated_features)) if self.context_only else slice(None)
+
+    @property
     def shared_owners(self) -> np.ndarray | None:
         """The owners where some gate serves several inputs, else nothing."""
         return None if len(self.owners) == self.n_features else self.owners
