@@ -9,13 +9,24 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
-from lspin.fitting.groups import Basis, Setting, build_member, find_basis, look_at, make_member, predict_mixture
+from lspin.fitting.groups import (
+    Basis,
+    Found,
+    Setting,
+    build_member,
+    find_basis,
+    look_at,
+    open_many,
+    predict_mixture,
+    rebuild_basis,
+)
 from lspin.fitting.judging import Standing, excess, rank, row_losses
 from lspin.fitting.path import ALL_GAIN, Candidate, Choice, Split, held_out_loss, weighted_median
 from lspin.fitting.prediction import Member, predict_counted
 from lspin.fitting.problem import Problem, has_many_columns
 from lspin.structure.divisions import ALL, RULES, RULES_OF_CONTEXT, WHOLE, Rule
 from lspin.structure.mixture import MOST_TERMS
+from lspin.structure.screening import rank_related
 from lspin.tables.encoding import Encoding, encode, relearn_encoding
 from lspin.tables.grid import Rows, take_rows
 
@@ -39,6 +50,13 @@ LEAST_PRICE = 1e-3  # of a level that gains nothing, as a part of the highest pr
 
 ONE_GROUP = (WHOLE, ALL)
 CONSTANT, UNDIVIDED, DIVIDED, TRAINED = "constant", "one group", "groups", "networks"  # models that compete
+
+
+class Glance(NamedTuple):
+    """Groups that a rule finds in a split, and squared errors of their mixture on its held-out rows."""
+
+    found: Found
+    errors: np.ndarray
 
 
 class Trial(NamedTuple):
@@ -212,16 +230,18 @@ def find_contender(problem: Problem, splits: list[Split], n_features: int | None
 
 def judge_groups(problem: Problem, splits: list[Split], n_features: int | None) -> Contender:
     """The best rule and number of terms on held-out rows."""
-    trials = find_trials(problem, splits)
-    errors = {rule: quick_errors(splits, made) for rule, made in trials.items()}
+    glances, orders = find_glances(problem, splits)
+    errors = {rule: np.concatenate([glance.errors for glance in made]) for rule, made in glances.items()}
     weight = np.concatenate([split.valid.weight for split in splits])
-    n_groups = {rule: made[0].basis.n_groups for rule, made in trials.items()}
+    n_groups = {rule: len(made[0].found.mixture.offsets) for rule, made in glances.items()}
     finalists = [WHOLE, *list_finalists(errors, weight, n_groups)]
+    trials = {rule: make_trials(splits, glances[rule]) for rule in finalists}
     sketches = {rule: sketch(problem, rule, trials[rule]).losses for rule in finalists}
     rules = dict.fromkeys([WHOLE, choose_rule(sketches, weight, n_groups)])
     levels = [level for rule in rules for level in walk(problem, rule, trials[rule])]
     if problem.is_wide:
-        levels += [judge_ridge(problem, splits, count) for count in count_many(problem)]
+        training = [glance.found for glance in glances[WHOLE]]
+        levels += [judge_ridge(problem, splits, training, orders, count) for count in count_many(problem)]
     return Contender(problem, levels, n_features)
 
 
@@ -230,19 +250,38 @@ def suits_groups(problem: Problem) -> bool:
     return not problem.rows.grid.is_sparse and (problem.is_wide or not has_many_columns(problem.encoding))
 
 
-def find_trials(problem: Problem, splits: list[Split]) -> dict[Rule, list[Trial]]:
-    """For each rule, what its models are made from in every split; without rules that fail in one of them."""
+def find_glances(problem: Problem, splits: list[Split]) -> tuple[dict[Rule, list[Glance]], list[np.ndarray]]:
+    """For each rule, a quick look at its groups in every split; without rules that fail in one of them.
+
+    And of every split the features, those most closely related to the target first.
+    """
     rules = RULES if problem.encoding.context is None else RULES_OF_CONTEXT
-    trials: dict[Rule, list[Trial]] = {rule: [] for rule in (WHOLE, *rules)}
+    glances: dict[Rule, list[Glance]] = {rule: [] for rule in (WHOLE, *rules)}
+    orders = []
     for split in splits:
-        sight = look_at(*take_training(problem, split), problem.kind)
-        for rule in list(trials):
-            basis = find_basis(sight, rule)
-            if basis is None:
-                del trials[rule]
-            else:
-                trials[rule].append(Trial(basis, basis.narrow(split.valid)))
-    return trials
+        # One split after the other: what is seen of the rows is as large as the table.
+        made, order = glance_at(problem, split, list(glances))
+        glances = {rule: [*glances[rule], glance] for rule, glance in made.items()}
+        orders.append(order)
+    return glances, orders
+
+
+def glance_at(problem: Problem, split: Split, rules: list[Rule]) -> tuple[dict[Rule, Glance], np.ndarray]:
+    """What some rules make of a split, and the order of its features."""
+    sight = look_at(*take_training(problem, split), problem.kind)
+    bases = ((rule, find_basis(sight, rule)) for rule in rules)
+    made = {
+        rule: Glance(basis.found, predict_mixture(basis, split.valid))
+        for rule, basis in bases
+        if basis is not None
+    }
+    return made, rank_related(sight.divisions.cloud)
+
+
+def make_trials(splits: list[Split], glances: list[Glance]) -> list[Trial]:
+    """What the models of a rule are made from and judged by in every split."""
+    bases = [rebuild_basis(glance.found) for glance in glances]
+    return [Trial(basis, basis.narrow(split.valid)) for basis, split in zip(bases, splits, strict=True)]
 
 
 def take_training(problem: Problem, split: Split) -> tuple[Rows, Encoding]:
@@ -250,13 +289,6 @@ def take_training(problem: Problem, split: Split) -> tuple[Rows, Encoding]:
     step = -(-len(split.train) // MOST_ROWS)
     rows = take_rows(problem.rows, split.train[::step])._replace(weight=split.weight[::step])
     return rows, relearn_encoding(rows, problem.encoding)
-
-
-def quick_errors(splits: list[Split], trials: list[Trial]) -> np.ndarray:
-    """Squared errors of the mixtures themselves on held-out rows, split by split."""
-    return np.concatenate(
-        [predict_mixture(trial.basis, split.valid) for trial, split in zip(trials, splits, strict=True)]
-    )
 
 
 def list_finalists(errors: dict[Rule, np.ndarray], weight: np.ndarray, n_groups: dict[Rule, int]) -> list[Rule]:
@@ -330,11 +362,15 @@ def count_many(problem: Problem) -> list[int]:
     return [int(n_features / factor) for factor in factors if factor == 1 or n_features / factor > MOST_TERMS]
 
 
-def judge_ridge(problem: Problem, splits: list[Split], n_features: int) -> Level:
+def judge_ridge(
+    problem: Problem, splits: list[Split], training: list[Found], orders: list[np.ndarray], n_features: int
+) -> Level:
     """The dense end of a wide table's path: a ridge of many columns."""
-    setting = Setting(ALL, n_features)
-    members = [make_member(*take_training(problem, split), problem.kind, setting) for split in splits]
-    return Level(problem, setting, members, [split.valid for split in splits])
+    members = [
+        open_many(found.rows, found.whole, problem.kind, np.sort(order[:n_features]))
+        for found, order in zip(training, orders, strict=True)
+    ]
+    return Level(problem, Setting(ALL, n_features), members, [split.valid for split in splits])
 
 
 def keep_best_penalty(levels: list[Level]) -> dict[int, Level]:

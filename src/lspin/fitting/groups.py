@@ -23,7 +23,7 @@ from lspin.structure.mixture import (
     order_terms,
     solve_terms,
 )
-from lspin.structure.screening import MOST_LOOKED_AT, find_related, screen_features
+from lspin.structure.screening import MOST_LOOKED_AT, rank_related, screen_features
 from lspin.tables.encoding import Encoding, encode, encode_inputs, keep_features, pick_features
 from lspin.tables.grid import Rows, column_blocks
 from lspin.targets.kind import Kind
@@ -55,11 +55,21 @@ class Sight(NamedTuple):
     divisions: Divisions
 
 
+class Found(NamedTuple):
+    """Groups of some rows and the features worth a look."""
+
+    rows: Rows
+    whole: Encoding  # of all features
+    kind: Kind
+    kept: np.ndarray  # places of the features among all
+    mixture: Mixture
+
+
 @dataclass(frozen=True)
 class Basis:
     """What all grouped models of some rows by one rule have in common; it has only the features worth a look."""
 
-    rows: Rows
+    rows: Rows  # with all columns, which are not copied
     encoding: Encoding
     cloud: Cloud
     mean: np.ndarray  # (n_inputs,), that was taken off the inputs
@@ -105,6 +115,11 @@ class Basis:
         """Those terms that gain more than columns of noise would."""
         return order_terms(self.moments, MOST_TERMS, n_considered=len(self.whole.owners), clear=True)
 
+    @property
+    def found(self) -> Found:
+        """What is worth keeping of it: little, beside its points."""
+        return Found(self.rows, self.whole, self.kind, self.kept, self.mixture)
+
     def narrow(self, rows: Rows) -> Rows:
         """The same columns of other rows."""
         return narrow_rows(rows, self.whole, self.kept)
@@ -119,8 +134,8 @@ def look_at(rows: Rows, encoding: Encoding, kind: Kind) -> Sight:
     precision = np.float32 if len(encoding.owners) > MOST_LOOKED_AT else np.float64
     values = np.empty((len(weight), len(encoding.owners)), precision)
     for part in column_blocks(*values.shape):
-        values[:, part] = encode_inputs(rows.grid, encoding, part)
-    values -= (weight @ values / len(weight)).astype(precision)
+        block = encode_inputs(rows.grid, encoding, part)
+        values[:, part] = block - weight @ block / len(weight)
     return Sight(rows, encoding, kind, Divisions(make_cloud(values, encoding, outputs, weight)))
 
 
@@ -134,14 +149,20 @@ def find_basis(sight: Sight, rule: Rule, most_terms: float = np.inf) -> Basis | 
     labels = sight.divisions.divide(rule)
     if labels is None:
         return None
+    rows, whole, kind = sight.rows, sight.encoding, sight.kind
     kept = screen_features(sight.divisions.cloud, labels)
-    rows, encoding = narrow_rows(sight.rows, sight.encoding, kept), keep_features(sight.encoding, kept)
-    cloud, mean, missing = spread_out(rows, encoding, sight.kind)
-    n_considered = len(sight.encoding.owners)
-    mixture = fit_mixture(cloud, labels, n_considered)
+    points = spread_out(rows, whole, kind, kept)
+    mixture = fit_mixture(points.cloud, labels, len(whole.owners))
     if mixture is None:
         return None
-    return Basis(rows, encoding, cloud, mean, missing, mixture, kept, sight.encoding, sight.kind, most_terms)
+    return Basis(rows, keep_features(whole, kept), *points, mixture, kept, whole, kind, most_terms)
+
+
+def rebuild_basis(found: Found) -> Basis:
+    """A basis as it was, from what was kept of it."""
+    rows, whole, kind, kept, mixture = found
+    points = spread_out(rows, whole, kind, kept)
+    return Basis(rows, keep_features(whole, kept), *points, mixture, kept, whole, kind, np.inf)
 
 
 def narrow_rows(rows: Rows, encoding: Encoding, kept: np.ndarray) -> Rows:
@@ -149,12 +170,22 @@ def narrow_rows(rows: Rows, encoding: Encoding, kept: np.ndarray) -> Rows:
     return rows._replace(grid=pick_features(rows.grid, encoding, kept))
 
 
-def spread_out(rows: Rows, encoding: Encoding, kind: Kind) -> tuple[Cloud, np.ndarray, np.ndarray | None]:
+class Points(NamedTuple):
     """Rows as points, what was taken off their inputs, and which values are missing."""
-    inputs, missing = encode(rows.grid, encoding)
+
+    cloud: Cloud
+    mean: np.ndarray  # (n_inputs,)
+    missing: np.ndarray | None  # (n, n_features)
+
+
+def spread_out(rows: Rows, whole: Encoding, kind: Kind, kept: np.ndarray) -> Points:
+    """Rows as points of some features."""
+    encoding = keep_features(whole, kept)
+    inputs, missing = encode(narrow_rows(rows, whole, kept).grid, encoding)
     weight = rows.weight / rows.weight.mean()
     mean = np.average(inputs, axis=0, weights=weight)
-    return make_cloud(inputs - mean, encoding, center_outputs(rows, kind), weight), mean, missing
+    inputs -= mean
+    return Points(make_cloud(inputs, encoding, center_outputs(rows, kind), weight), mean, missing)
 
 
 def center_outputs(rows: Rows, kind: Kind) -> np.ndarray:
@@ -186,7 +217,7 @@ def _unit(outputs: np.ndarray, weight: np.ndarray) -> float:
 def make_member(rows: Rows, encoding: Encoding, kind: Kind, setting: Setting) -> Member:
     """The model of a setting; of one group, where the rows cannot be divided that way."""
     if setting.rule == ALL:
-        return open_many(rows, encoding, kind, setting.n_terms)
+        return open_most_related(rows, encoding, kind, setting.n_terms)
     sight = look_at(rows, encoding, kind)
     basis = find_basis(sight, setting.rule, setting.n_terms) or find_basis(sight, WHOLE, setting.n_terms)
     assert basis is not None
@@ -295,13 +326,18 @@ def move_groups(basis: Basis, origin: np.ndarray) -> Layer:
     return Layer(np.vstack([directions[encoding.seen_inputs], flags[encoding.seen_features]]), bias)
 
 
-def open_many(rows: Rows, encoding: Encoding, kind: Kind, n_features: int) -> Member:
+def open_most_related(rows: Rows, encoding: Encoding, kind: Kind, n_features: int) -> Member:
     """A ridge of the columns most closely related to the target, with all their gates open."""
-    kept = encoding.gated_features
-    if n_features >= len(kept) == encoding.n_features:
+    ranked = encoding.gated_features
+    if n_features < len(ranked):
+        ranked = rank_related(look_at(rows, encoding, kind).divisions.cloud)
+    return open_many(rows, encoding, kind, np.sort(ranked[:n_features]))
+
+
+def open_many(rows: Rows, encoding: Encoding, kind: Kind, kept: np.ndarray) -> Member:
+    """A ridge of some columns with all their gates open."""
+    if len(kept) == encoding.n_features:
         return open_all(rows, encoding, kind)
-    if n_features < len(kept):
-        kept = find_related(look_at(rows, encoding, kind).divisions.cloud, n_features)
     narrow = open_all(narrow_rows(rows, encoding, kept), keep_features(encoding, kept), kind)
     return widen(narrow, encoding, kept)
 

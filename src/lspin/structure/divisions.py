@@ -16,6 +16,7 @@ N_COLUMNS = 3  # columns that divide the rows best, and are looked at
 SMALLEST_GROUP = 10  # rows
 N_STARTS = 4  # of k-means
 MOST_PAIRED = 2000  # columns of which all pairs are looked at
+N_AT_ONCE = 250  # columns of which copies are made at one time
 
 
 class Rule(NamedTuple):
@@ -69,14 +70,20 @@ class Divisions:
         return Cloud(cloud.values[:, cloud.seen], cloud.owners[cloud.seen], cloud.outputs, cloud.weight)
 
     @cached_property
+    def row_products(self) -> np.ndarray | None:
+        """Products of all rows, shape ``(n, n)``; nothing where there are not fewer rows than inputs."""
+        values = self.cloud.values
+        return values @ values.T if len(values) < values.shape[1] else None
+
+    @cached_property
     def components(self) -> np.ndarray:
         """Principal directions of what is seen that are no accident, shape ``(n_seen, n_components)``."""
-        return find_components(self.seen)
+        return find_components(self.seen, None if self.cloud.tells_by_context else self.row_products)
 
     @cached_property
     def columns(self) -> np.ndarray:
         """The features whose values divide the rows best, shape ``(N_COLUMNS,)`` or fewer."""
-        return find_dividing_columns(self.cloud)
+        return find_dividing_columns(self.cloud, self.products)
 
     def divide(self, rule: Rule) -> np.ndarray | None:
         """Labels of the rows by a rule, shape ``(n,)``; nothing where it does not apply or makes a small group."""
@@ -122,14 +129,16 @@ class Divisions:
     @cached_property
     def products(self) -> np.ndarray:
         """Inputs times what a linear model leaves of the outputs."""
-        return multiply_rest(self.cloud)
+        return multiply_rest(self.cloud, self.row_products)
 
 
 # Components --------------------------------------------------------------------------------------------------
 
 
-def find_components(cloud: Cloud) -> np.ndarray:
+def find_components(cloud: Cloud, row_products: np.ndarray | None = None) -> np.ndarray:
     """Principal directions that are no accident, shape ``(n_inputs, n_components)``.
+
+    Products of all rows, where they are known, are not found again.
 
     Notes
     -----
@@ -141,9 +150,10 @@ def find_components(cloud: Cloud) -> np.ndarray:
 
     """
     n_rows, n_inputs = cloud.values.shape
-    paired = find_most_related(cloud)
+    paired = find_most_related(cloud, row_products)
     values = cloud.values[:, paired]
-    covariance = (values * cloud.weight[:, None]).T @ values / n_rows
+    covariance = (values * cloud.weight[:, None].astype(values.dtype)).T @ values
+    covariance /= n_rows
     related = _find_related(covariance, n_rows, n_inputs)
     strengths, vectors = _find_strongest(values[:, related], cloud.weight)
     total, count = np.trace(covariance[np.ix_(related, related)]), 0
@@ -173,7 +183,7 @@ def _find_strongest(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray,
     return strengths, scaled.T @ vectors / np.sqrt(np.maximum(strengths, 1e-12)) if by_rows else vectors
 
 
-def find_most_related(cloud: Cloud) -> np.ndarray:
+def find_most_related(cloud: Cloud, row_products: np.ndarray | None = None) -> np.ndarray:
     """The inputs with the largest sums of squared covariances with all others, ``MOST_PAIRED`` at most.
 
     Notes
@@ -185,15 +195,19 @@ def find_most_related(cloud: Cloud) -> np.ndarray:
     n_inputs = cloud.values.shape[1]
     if n_inputs <= MOST_PAIRED:
         return np.arange(n_inputs)
-    weighted = cloud.values * np.sqrt(cloud.weight)[:, None].astype(cloud.values.dtype)
-    sums = np.einsum("ij,ij->j", weighted, (weighted @ weighted.T) @ weighted)
+    weight = cloud.weight.astype(cloud.values.dtype)[:, None]
+    products = cloud.values @ cloud.values.T if row_products is None else row_products
+    products = products * weight * weight.T
+    blocks = (cloud.values[:, start : start + N_AT_ONCE] for start in range(0, n_inputs, N_AT_ONCE))
+    sums = np.concatenate([np.einsum("ij,ij->j", block, products @ block) for block in blocks])
     return np.sort(np.argpartition(-sums, MOST_PAIRED)[:MOST_PAIRED])
 
 
 def _find_related(covariance: np.ndarray, n_rows: int, n_inputs: int) -> np.ndarray:
     """Columns with a correlation that is no accident."""
     spread = np.sqrt(np.maximum(np.diag(covariance), 1e-12))
-    sizes = np.abs(covariance / np.outer(spread, spread))
+    sizes = np.outer(spread, spread)
+    np.abs(np.divide(covariance, sizes, out=sizes), out=sizes)  # in its place: it may be as large as the table
     np.fill_diagonal(sizes, 0.0)
     return np.flatnonzero((sizes > np.sqrt(4 * np.log(max(n_inputs, 2)) / n_rows)).any(axis=1))
 
@@ -210,7 +224,7 @@ def divide_by_column(inputs: np.ndarray) -> np.ndarray:
     return labels if len(found) <= MOST_LEVELS else (column > np.median(column)).astype(int)
 
 
-def find_dividing_columns(cloud: Cloud) -> np.ndarray:
+def find_dividing_columns(cloud: Cloud, products: np.ndarray | None = None) -> np.ndarray:
     """The features whose groups change most what the other columns tell of the outputs.
 
     Notes
@@ -220,23 +234,22 @@ def find_dividing_columns(cloud: Cloud) -> np.ndarray:
 
     """
     values, owners = cloud.values, cloud.owners
-    products = multiply_rest(cloud)
-    n_features = int(owners.max()) + 1
-    told = np.zeros(n_features)
+    products = multiply_rest(cloud) if products is None else products
+    told = np.zeros(int(owners.max()) + 1)
     candidates = np.unique(owners[cloud.seen])
-    for start in range(0, len(candidates), MOST_PAIRED):
-        inside = np.isin(owners, candidates[start : start + MOST_PAIRED])
+    for start in range(0, len(candidates), N_AT_ONCE):
+        inside = np.flatnonzero(np.isin(owners, candidates[start : start + N_AT_ONCE]))
         members, feature_of = _list_members(values[:, inside], owners[inside])
         links = _link(products, members, cloud.outputs.shape[1])
-        for feature in np.unique(feature_of):
-            told[feature] = _sum_largest(links[:, :, feature_of == feature].max(axis=2, keepdims=True))[0]
+        features, first = np.unique(feature_of, return_index=True)
+        told[features] = _sum_largest(np.maximum.reduceat(links, first, axis=2))
     return np.argsort(-told, kind="stable")[: min(N_COLUMNS, np.count_nonzero(told))]
 
 
-def multiply_rest(cloud: Cloud) -> np.ndarray:
+def multiply_rest(cloud: Cloud, row_products: np.ndarray | None = None) -> np.ndarray:
     """Inputs times what a linear model of all leaves of the outputs, shape ``(n, n_outputs * n_others)``."""
     values, _, outputs, weight = cloud[:4]
-    rest = (weight[:, None] * (outputs - _ridge_scores(values, outputs))).astype(values.dtype)
+    rest = (weight[:, None] * (outputs - _ridge_scores(values, outputs, row_products))).astype(values.dtype)
     other = values[:, _find_most_telling(cloud)]
     return np.concatenate([other * output[:, None] for output in rest.T], axis=1) / len(values)
 
@@ -257,15 +270,25 @@ def _standardise(members: np.ndarray) -> np.ndarray:
 
 def _list_members(values: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which rows belong to the groups of each feature, standardised, ``(n, m)``; and the feature of each group."""
-    parts, feature_of = [], []
-    for feature in np.unique(owners):
+    halved = _find_halved(values, owners)
+    members = [values[:, halved] <= np.median(values[:, halved], axis=0)]
+    feature_of = [owners[halved]]
+    for feature in np.setdiff1d(owners, owners[halved]):
         labels = divide_by_column(values[:, owners == feature])
         groups = np.arange(labels.max() + 1)
         # One of two groups says as much as both; the only one says nothing.
-        members = (labels[:, None] == (groups if len(groups) != 2 else groups[:1])).astype(values.dtype)
-        parts.append(_standardise(members))
-        feature_of += [feature] * members.shape[1]
-    return np.hstack(parts), np.array(feature_of)
+        members.append(labels[:, None] == (groups if len(groups) != 2 else groups[:1]))
+        feature_of.append(np.full(members[-1].shape[1], feature))
+    joined = np.concatenate(feature_of)
+    order = np.argsort(joined, kind="stable")
+    return _standardise(np.hstack(members)[:, order].astype(values.dtype)), joined[order]
+
+
+def _find_halved(values: np.ndarray, owners: np.ndarray) -> np.ndarray:
+    """Inputs, each the only one of its feature, of which a few rows show too many values for a group each."""
+    shown = np.sort(values[: 4 * MOST_LEVELS], axis=0)
+    many = 1 + (np.diff(shown, axis=0) > 0).sum(axis=0) > MOST_LEVELS
+    return np.flatnonzero(many & (np.bincount(owners)[owners] == 1))
 
 
 def _find_most_telling(cloud: Cloud) -> np.ndarray:
@@ -277,13 +300,13 @@ def _find_most_telling(cloud: Cloud) -> np.ndarray:
     return candidates[np.argsort(-told[candidates], kind="stable")[:most]]
 
 
-def _ridge_scores(values: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+def _ridge_scores(values: np.ndarray, outputs: np.ndarray, row_products: np.ndarray | None) -> np.ndarray:
     """What a linear model of all inputs says of the rows, solved for whichever are fewer, inputs or rows."""
     n_rows, n_inputs = values.shape
     if n_inputs <= n_rows:
         products = values.T @ values + np.sqrt(n_rows) * np.eye(n_inputs)
         return values @ np.linalg.solve(products, values.T @ outputs)
     # With more inputs than rows the penalty is the mean strength of a row, which leaves half of it.
-    products = values @ values.T
+    products = values @ values.T if row_products is None else row_products
     penalty = max(np.trace(products) / n_rows, 1.0)  # a part of the rows may have columns that do not vary
     return products @ np.linalg.solve(products + penalty * np.eye(n_rows), outputs)

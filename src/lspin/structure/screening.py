@@ -25,10 +25,10 @@ def screen_features(cloud: Cloud, labels: np.ndarray) -> np.ndarray:
     return np.union1d(counting, telling)
 
 
-def find_related(cloud: Cloud, number: int) -> np.ndarray:
-    """The features that may count and are most closely related to the outputs, in the order of the table."""
-    told = _relate(cloud, cloud.weight.astype(cloud.values.dtype))
-    return np.sort(_most(_by_feature(told, cloud.owners), number, _features(cloud, cloud.counting)))
+def rank_related(cloud: Cloud) -> np.ndarray:
+    """The features that may count, those most closely related to the outputs first."""
+    told = _by_feature(_relate(cloud, cloud.weight.astype(cloud.values.dtype)), cloud.owners)
+    return _most(told, len(told), _features(cloud, cloud.counting))
 
 
 def _relate(cloud: Cloud, weight: np.ndarray) -> np.ndarray:
