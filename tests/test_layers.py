@@ -13,7 +13,7 @@ LAYERS = [
     {"targets", "datasets"},
     {"fitting"},
     {"explanation", "audit"},
-    {"estimators", "baselines", "plots"},
+    {"estimators", "baselines", "plots", "intake"},
     {"reporting", "demo"},  # the demo is written as a user would: it knows the package's own names only
     {"cli"},
 ]

@@ -397,7 +397,7 @@ def test_an_interrupt_before_there_is_a_model_ends_with_130(folder, tmp_path, mo
     def interrupt(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lspin.cli.files.read_source", interrupt)
+    monkeypatch.setattr("lspin.intake.files.read_source", interrupt)
     output = tmp_path / "m.lspin"
     assert refuse("fit", "t.csv", "-t", "y", "-o", output, code=130) == "Interrupted. Nothing was written."
     assert not output.exists()

@@ -143,8 +143,9 @@ def fit(
     survives = _check_target(target, task, time, event)
     if context_only and not context:
         raise typer.BadParameter("--context-only is about the columns of --context: name them")
-    from lspin.cli.columns import choose_features, find_context, read_outcome, read_survival_outcome
-    from lspin.cli.files import check_writable, read_source
+    from lspin.intake.columns import choose_features, find_context
+    from lspin.intake.files import check_writable, read_source
+    from lspin.intake.outcomes import read_outcome, read_survival_outcome
 
     check_writable(output)
     source = read_source(table)
@@ -218,7 +219,7 @@ def predict(
     as_json: JsonOption = False,
 ) -> None:
     """One row a sample."""
-    from lspin.cli.files import check_output, read_source, write_frame
+    from lspin.intake.files import check_output, read_source, write_frame
 
     check_output(output)
     from lspin.cli.workflow import open_table, predict_table, score_known
@@ -256,7 +257,7 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """An overview of all samples, or each given one in full."""
-    from lspin.cli.files import check_output, read_source, write_frame
+    from lspin.intake.files import check_output, read_source, write_frame
 
     if output is not None:
         check_output(output)
@@ -309,8 +310,8 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """One HTML file."""
-    from lspin.cli.files import check_writable, read_source
     from lspin.cli.workflow import open_table
+    from lspin.intake.files import check_writable, read_source
     from lspin.reporting import page
     from lspin.storage import written_whole
 
@@ -401,7 +402,7 @@ def datasets(
         return
     if output is None:
         raise typer.BadParameter(f"say where to write {name}: -o {name}.csv")
-    from lspin.cli.files import check_output, write_frame
+    from lspin.intake.files import check_output, write_frame
 
     check_output(output)
     frame, advice = public_frame(name)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lspin.cli.columns import Remark
-    from lspin.cli.files import Source
+    from lspin.intake.files import Source
+    from lspin.intake.remarks import Remark
 
 WIDEST = 100  # characters of a line on a terminal
 

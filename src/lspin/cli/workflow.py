@@ -11,12 +11,14 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from lspin.cli.columns import Features, Outcome, Remark, read_like, read_outcome, read_survival_outcome, suggest
-from lspin.cli.files import Source
 from lspin.estimators.lspin import LSPINClassifier, LSPINCox, LSPINRegressor, load
 from lspin.estimators.saving import read_model
 from lspin.fitting.ensemble import FitInterruptedWarning
 from lspin.fitting.path import SMALL_TABLE
+from lspin.intake.columns import Features, read_like
+from lspin.intake.files import Source
+from lspin.intake.outcomes import Outcome, read_outcome, read_survival_outcome
+from lspin.intake.remarks import Remark, suggest
 
 ESTIMATORS: dict[str, Any] = {
     "classify": LSPINClassifier,

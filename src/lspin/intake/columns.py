@@ -1,6 +1,5 @@
-"""What the columns of someone's table are good for: target, features, names; and what is odd about them."""
+"""What the columns of someone's table are good for: features, names of samples; and what is odd about them."""
 
-import difflib
 import math
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -9,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lspin.cli.files import Source
-from lspin.survival.targets import EVENT_WORDS, find_time_columns, make_survival
+from lspin.intake.cells import are_whole, as_word
+from lspin.intake.files import Source
+from lspin.intake.outcomes import Outcome
+from lspin.intake.remarks import Remark, count, find_column, join_names, suggest
+from lspin.survival.targets import find_time_columns
 from lspin.tables.reading import Levels
 from lspin.targets import KINDS
 
-MOST_CLASSES = 10  # distinct whole numbers that are still taken for classes
 MOST_LEVELS = 20  # of a text column that becomes a category
 MOSTLY = 0.9  # part of the entries that makes a text column one of numbers or dates
 FEWEST_ROWS = 8  # below which everything follows everything by chance
@@ -26,159 +27,12 @@ CAMEL_ID = re.compile(r".*[a-z]I[Dd]$")
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
 
 
-class Remark(NamedTuple):
-    """Something the person with the table should know."""
-
-    text: str
-    is_warning: bool = False
-
-
-class Outcome(NamedTuple):
-    """What is to be predicted, for the rows in which it is known."""
-
-    task: str  # "classify", "regress", "count" or "survive"
-    target: np.ndarray
-    known: np.ndarray  # (n_rows of the file,), bool
-    columns: dict[str, str]  # its role -> name: "target", or "time", "event" and perhaps "happened"
-    remarks: tuple[Remark, ...]
-
-
 class Features(NamedTuple):
     """The columns a model learns from."""
 
     X: pd.DataFrame  # numbers and categories; its index are the names of the samples
     id_name: str | None  # the column that names the samples
     remarks: tuple[Remark, ...]
-
-
-# Names ---------------------------------------------------------------------------------------------------------
-
-
-def find_column(name: str, columns: Iterable[str]) -> str:
-    """The column of this name, or an error that suggests one."""
-    columns = list(columns)
-    if name in columns:
-        return name
-    raise ValueError(f"there is no column {name!r}{suggest(name, columns)}")
-
-
-def suggest(name: str, columns: Sequence[str]) -> str:
-    """Names that are near, as the end of a sentence."""
-    plain = {column.lower(): column for column in reversed(columns)}
-    near = [plain[match] for match in difflib.get_close_matches(name.lower(), plain, n=3, cutoff=0.6)]
-    if near:
-        return f"; did you mean {_join(near, ' or ')}?"
-    return f"; there are {_join(columns, most=6)}"
-
-
-def _join(names: Sequence[Any], last: str = ", ", most: int = 5) -> str:
-    shown = [repr(name) for name in names[:most]]
-    if len(names) > most:
-        return f"{', '.join(shown)} and {len(names) - most} more"
-    return last.join(shown) if len(shown) <= 2 else f"{', '.join(shown[:-1])}{last}{shown[-1]}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-# Targets -------------------------------------------------------------------------------------------------------
-
-
-def read_outcome(frame: pd.DataFrame, target: str, task: str = "auto") -> Outcome:
-    """Classes or numbers to predict."""
-    column = frame[find_column(target, frame.columns)]
-    known = column.notna().to_numpy()
-    remarks = _remark_gaps(known, repr(target))
-    column = column[known]
-    if task == "auto":
-        task, reason = guess_task(column)
-        remarks += (Remark(f"task: {task}, for {target!r} {reason}"),)
-    values = _read_classes(column) if KINDS[task].has_classes else column.to_numpy()
-    return Outcome(task, values, known, {"target": target}, remarks)
-
-
-def guess_task(column: pd.Series) -> tuple[str, str]:
-    """Whether a target is classes or numbers, and why."""
-    distinct = column.unique()
-    listed = ", ".join(str(value) for value in sorted(distinct, key=str)[:4]) + (
-        ", …" if len(distinct) > 4 else ""
-    )
-    if len(distinct) <= 2:
-        return "classify", f"holds {_count(len(distinct), 'value')}: {listed}"
-    if not pd.api.types.is_numeric_dtype(column):
-        as_numbers = pd.to_numeric(column, errors="coerce")
-        if as_numbers.notna().mean() >= MOSTLY and len(distinct) > MOST_CLASSES:
-            return "regress", "holds numbers, nearly all"
-        return "classify", f"holds text: {listed}"
-    if len(distinct) <= MOST_CLASSES and len(column) >= 5 * len(distinct) and _are_whole(column):
-        return (
-            "classify",
-            f"holds {len(distinct)} distinct whole numbers ({listed}); --task regress for a quantity",
-        )
-    return "regress", f"holds numbers, {len(distinct):,} distinct"
-
-
-def _are_whole(column: pd.Series) -> bool:
-    numbers = column.to_numpy(np.float64)
-    return bool(np.isfinite(numbers).all() and (numbers == np.round(numbers)).all())
-
-
-def _read_classes(column: pd.Series) -> np.ndarray:
-    if pd.api.types.is_bool_dtype(column):
-        return column.to_numpy(bool)
-    if pd.api.types.is_numeric_dtype(column) and _are_whole(column):
-        return column.to_numpy(np.float64).astype(np.int64)
-    return np.array([str(entry).strip() for entry in column], dtype=object)
-
-
-def read_survival_outcome(frame: pd.DataFrame, time: str, event: str) -> Outcome:
-    """Times and events to predict; ``event`` is a column, or ``column=value`` for where it happened."""
-    event, _, happened = (event, "", "") if event in frame.columns else event.partition("=")
-    columns = {"time": find_column(time, frame.columns), "event": find_column(event, frame.columns)}
-    known = (frame[time].notna() & frame[event].notna()).to_numpy()
-    remarks = _remark_gaps(known, f"{time!r} or {event!r}")
-    events, said = _read_events(frame[event][known], event, happened)
-    if said:
-        remarks += (Remark(said),)
-    if happened:
-        columns["happened"] = happened
-    return Outcome("survive", make_survival(frame[time][known].to_numpy(), events), known, columns, remarks)
-
-
-def _read_events(column: pd.Series, name: str, happened: str) -> tuple[np.ndarray, str]:
-    words = np.array([_as_word(entry) for entry in column], dtype=object)
-    distinct = sorted(set(words))
-    if happened:
-        if happened not in distinct:
-            raise ValueError(f"{name!r} is nowhere {happened!r}{suggest(happened, distinct)}")
-        return words == happened, ""
-    if pd.api.types.is_bool_dtype(column):
-        return column.to_numpy(bool), ""
-    if set(distinct) <= {"0", "1"}:
-        return words == "1", ""
-    # Of the codes 1 and 2 the event is the 2 with many, so no code is likely.
-    likely = [word for word in distinct if word.lower() in EVENT_WORDS and not word.isdigit()]
-    if len(likely) == 1 and len(distinct) == 2:
-        (other,) = set(distinct) - set(likely)
-        return words == likely[0], f"{likely[0]!r} in {name!r} counts as the event, {other!r} as censored"
-    raise ValueError(
-        f"{name!r} holds {_join(distinct)}; say which of them is the event, such as --event {name}={distinct[-1]}"
-    )
-
-
-def _as_word(entry: Any) -> str:
-    """An entry as the file shows it: a gap in a column turns its whole numbers into floats."""
-    if isinstance(entry, float | np.floating) and float(entry).is_integer():
-        entry = int(entry)
-    return str(entry).strip()
-
-
-def _remark_gaps(known: np.ndarray, what: str) -> tuple[Remark, ...]:
-    n_gaps = int((~known).sum())
-    if n_gaps == len(known):
-        raise ValueError(f"{what} is empty in all {_count(len(known), 'row')}")
-    return (Remark(f"left out {_count(n_gaps, 'row')} without {what}"),) if n_gaps else ()
 
 
 # Features ------------------------------------------------------------------------------------------------------
@@ -254,7 +108,7 @@ def read_column(column: pd.Series) -> tuple[pd.Series, str, str]:
         return column, "date", ""
     if all(isinstance(entry, bool | np.bool_) for entry in present):
         return column.astype(np.float64), "number", ""
-    words = pd.Series([_as_word(entry) for entry in present], present.index, dtype=object)
+    words = pd.Series([as_word(entry) for entry in present], present.index, dtype=object)
     numbers, strange = read_numbers(column)
     if numbers.notna().sum() >= MOSTLY * len(words) and not isinstance(column.dtype, pd.CategoricalDtype):
         return numbers, _kind_of_numbers(numbers.dropna()), _say_strange(str(column.name), strange)
@@ -273,7 +127,7 @@ def read_numbers(column: pd.Series) -> tuple[pd.Series, list[str]]:
         return column.astype(np.float64), []
     if pd.api.types.is_numeric_dtype(column):
         return column.astype(np.float64), []
-    words = column.astype(object).map(_as_word, na_action="ignore")
+    words = column.astype(object).map(as_word, na_action="ignore")
     numbers = pd.to_numeric(words.replace({"True": "1", "False": "0"}), errors="coerce").astype(np.float64)
     strange = words[numbers.isna() & column.notna()]
     return numbers, strange.astype(str).tolist()
@@ -288,7 +142,7 @@ def _say_strange(name: str, strange: list[str]) -> str:
 
 def _kind_of_numbers(numbers: pd.Series) -> str:
     name = str(numbers.name)
-    if not _are_whole(numbers):
+    if not are_whole(numbers):
         return "number"
     whole = numbers.to_numpy(np.float64)
     n_distinct = len(np.unique(whole))
@@ -307,9 +161,9 @@ def _is_id_name(name: str) -> bool:
 def name_samples(source: Source, id_name: str | None) -> pd.Index:
     """Names of the rows: those of a column, those the file has, or their numbers from 1."""
     if id_name is not None and id_name in source.frame.columns:
-        names, title = [_as_word(entry) for entry in source.frame[id_name]], id_name
+        names, title = [as_word(entry) for entry in source.frame[id_name]], id_name
     elif source.has_row_names:
-        names, title = [_as_word(entry) for entry in source.frame.index], str(source.frame.index.name or "sample")
+        names, title = [as_word(entry) for entry in source.frame.index], str(source.frame.index.name or "sample")
     else:
         names, title = [str(number) for number in range(1, len(source.frame) + 1)], "row"
     return pd.Index(np.array(names, dtype=object), name=title)
@@ -320,9 +174,9 @@ def _say_kinds(kinds: dict[str, list[str]], id_name: str | None) -> list[Remark]
     for kind, words in COLUMN_KINDS.items():
         names = [name for name in kinds[kind] if name != id_name]
         if words and names:
-            said.append(Remark(f"left out {_count(len(names), 'column')} {words}: {_join(names)}"))
+            said.append(Remark(f"left out {count(len(names), 'column')} {words}: {join_names(names)}"))
     if names := kinds["category"]:
-        said.append(Remark(f"taken as {'a category' if len(names) == 1 else 'categories'}: {_join(names)}"))
+        said.append(Remark(f"taken as {'a category' if len(names) == 1 else 'categories'}: {join_names(names)}"))
     return said
 
 
@@ -333,7 +187,7 @@ def _say_missing(X: pd.DataFrame) -> list[Remark]:
         return []
     share = gaps.sum() / X.size
     return [
-        Remark(f"{share:.1%} of the entries are missing, in {_count(n_columns, 'column')}; their gates stay shut")
+        Remark(f"{share:.1%} of the entries are missing, in {count(n_columns, 'column')}; their gates stay shut")
     ]
 
 
@@ -364,7 +218,7 @@ def find_leaks(X: pd.DataFrame, outcome: Outcome) -> list[Remark]:
     who = (
         f"column {found[0]!r} alone predicts"
         if len(found) == 1
-        else f"each of the columns {_join(found)} alone predicts"
+        else f"each of the columns {join_names(found)} alone predicts"
     )
     advice = "is it known before the outcome? If not: --drop " + _quote(found[0])
     return [Remark(f"{who} {what!r} perfectly; {advice}", is_warning=True)]
@@ -425,8 +279,8 @@ def read_like(
     if absent:
         others = [column for column in frame.columns if column not in names]
         raise ValueError(
-            f"{source.name} lacks {_count(len(absent), 'column')} of the {len(needed):,} that the model needs: "
-            f"{_join(absent)}{suggest(absent[0], others) if others else ''}"
+            f"{source.name} lacks {count(len(absent), 'column')} of the {len(needed):,} that the model needs: "
+            f"{join_names(absent)}{suggest(absent[0], others) if others else ''}"
         )
     remarks = []
     columns: dict[str, Any] = {}
@@ -445,8 +299,8 @@ def read_like(
 
 
 def _read_levels(column: pd.Series, levels: tuple) -> tuple[pd.Series, list[str]]:
-    known = {_as_word(level): level for level in levels}
-    words = column.astype(object).map(_as_word, na_action="ignore")
+    known = {as_word(level): level for level in levels}
+    words = column.astype(object).map(as_word, na_action="ignore")
     entries = [known.get(word) if isinstance(word, str) else None for word in words]
     strange = [word for word in words if isinstance(word, str) and word not in known]
     return pd.Series(pd.Categorical(entries, categories=list(levels)), column.index), strange

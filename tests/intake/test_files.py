@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lspin.cli import files
-from lspin.cli.files import check_output, decode, guess_form, read_source, write_frame
+from lspin.intake import files
+from lspin.intake.files import check_output, decode, guess_form, read_source, write_frame
 
 FRAME = pd.DataFrame({"größe": [1.5, 2.25, 1234.5], "stage": ["I", "II", "I"], "n": [1, 2, 3]})
 

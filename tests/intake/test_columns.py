@@ -4,19 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lspin.cli.columns import (
-    Outcome,
+from lspin.intake.columns import (
     choose_features,
-    find_column,
     find_leaks,
-    guess_task,
     read_column,
     read_like,
-    read_outcome,
-    read_survival_outcome,
     separating_columns,
 )
-from lspin.cli.files import Source
+from lspin.intake.files import Source
+from lspin.intake.outcomes import Outcome, guess_task, read_outcome, read_survival_outcome
+from lspin.intake.remarks import find_column
 
 RNG = np.random.default_rng(0)
 N = 40
