@@ -199,7 +199,11 @@ def test_quiet_says_nothing(folder, tmp_path):
         ("a,y\n1,2\n3,4\n", ["-t", "y", "--drop", "b"], "Error: there is no column 'b'; there are 'a', 'y'"),
         ("y\n1\n3\n", ["-t", "y"], "Error: no column is left to learn from"),
         ("a,y\n1,x\n3,x\n", ["-t", "y"], "Error: the target holds one class only"),
-        ("a,y\n1,x\n3,z\n", ["-t", "y", "--task", "regress"], "Error: the target holds 'x' (row 0), which is no"),
+        (
+            "a,y\n1,x\n3,z\n",
+            ["-t", "y", "--task", "regress"],
+            "Error: 'y' holds no number in 2 of 2 rows, such as 'x' in row 1",
+        ),
     ],
 )
 def test_a_table_that_cannot_be_fitted_is_refused_in_a_sentence(content, options, sentence, tmp_path):
@@ -292,8 +296,8 @@ def test_a_new_level_and_a_strange_number_are_missing_and_said(folder, patients)
     table.loc[0, "sex"] = "x"
     table.loc[1, "crp"] = "<0.1"
     result = run("predict", folder / "classify.lspin", "-", stdin=table.to_csv(index=False).encode())
-    assert "'sex': 1 entry such as 'x' counted as missing" in result.stderr
-    assert "'crp': 1 entry such as '<0.1' counted as missing" in result.stderr
+    assert "'sex': 1 entry is no known level and counts as missing: 'x' (row 1)" in result.stderr
+    assert "'crp': 1 entry such as '<0.1', a limit; it counts as the limit (0.1)" in result.stderr
 
 
 def test_contributions_on_the_screen_add_up(folder):

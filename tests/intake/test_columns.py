@@ -84,9 +84,11 @@ def test_a_word_that_ends_alike_is_no_identifier(name):
 
 
 def test_entries_that_are_no_numbers_are_counted_as_missing_and_said():
-    column, _, text = read_column(pd.Series([str(i / 3) for i in range(N - 2)] + ["<0.5", "<1"], name="crp"))
-    assert column.isna().sum() == 2
-    assert "2 entries such as '<0.5'" in text
+    read = read_column(pd.Series([str(i / 3) for i in range(N - 2)] + ["lost", "broken"], name="crp"))
+    assert read.values.isna().sum() == 2
+    assert "2 entries are no numbers and count as missing: 'lost' (row 39), 'broken' (row 40)" in said(
+        read.remarks
+    )
 
 
 @pytest.mark.parametrize(

@@ -151,9 +151,9 @@ def fit(
     source = read_source(table)
     say_source(source, quiet)
     if survives:
-        outcome = read_survival_outcome(source.frame, str(time), str(event))
+        outcome = read_survival_outcome(source.frame, str(time), str(event), notation=source.notation)
     else:
-        outcome = read_outcome(source.frame, str(target), task.value)
+        outcome = read_outcome(source.frame, str(target), task.value, notation=source.notation)
     chosen = choose_features(source, outcome, id_name=id_column, dropped=drop or ())
     remarks = [*outcome.remarks, *chosen.remarks]
     say_remarks(remarks, quiet)

@@ -202,13 +202,13 @@ def _read_known_outcome(source: Source, origin: dict[str, Any], task: str, targe
         if time not in frame.columns or event not in frame.columns:
             return None
         happened = f"={columns['happened']}" if "happened" in columns else ""
-        return read_survival_outcome(frame, time, f"{event}{happened}")
+        return read_survival_outcome(frame, time, f"{event}{happened}", notation=source.notation)
     if target is None and columns.get("target") not in frame.columns:
         return None
     name = target or columns["target"]
     if name in frame.columns and frame[name].isna().all() and target is None:
         return None
-    return read_outcome(frame, name, task)
+    return read_outcome(frame, name, task, notation=source.notation)
 
 
 def predict_table(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lspin.intake.cells import are_whole, as_word
+from lspin.intake.cells import POINTS, Cells, Notation, are_whole, as_word, read_numbers, remark_cells, say_strange
 from lspin.intake.files import Source
 from lspin.intake.outcomes import Outcome
 from lspin.intake.remarks import Remark, count, find_column, join_names, suggest
@@ -17,6 +17,7 @@ from lspin.tables.reading import Levels
 from lspin.targets import KINDS
 
 MOST_LEVELS = 20  # of a text column that becomes a category
+FEW_WORDS = 5  # different ones that a column of numbers may hold
 MOSTLY = 0.9  # part of the entries that makes a text column one of numbers or dates
 FEWEST_ROWS = 8  # below which everything follows everything by chance
 CHANCE = 0.01  # of finding a column that separates the classes where none has to do with them
@@ -51,14 +52,17 @@ def choose_features(
     aside = roles | set(dropped) | set(source.annotations) | {id_name}
     kinds: dict[str, list[str]] = {kind: [] for kind in COLUMN_KINDS}
     kept: dict[str, pd.Series] = {}
+    notations: dict[str, Notation] = {}
     remarks: list[Remark] = []
     for name in frame.columns:
         if name not in aside:
-            column, kind, said = read_column(frame[name][outcome.known])
-            kinds[kind].append(name)
-            remarks += [Remark(said)] if said else []
-            if kind in ("number", "category"):
-                kept[name] = column
+            read = read_column(frame[name][outcome.known], source.notation)
+            kinds[read.kind].append(name)
+            remarks += read.remarks
+            notations |= {} if read.notation is None else {name: read.notation}
+            if read.kind in ("number", "category"):
+                kept[name] = read.values
+    remarks += _say_notations(notations, source.notation)
     if id_name is None and not source.has_row_names:
         id_name = next((name for name in kinds["id"] if frame[name].is_unique), None)
     if not kept:
@@ -95,49 +99,62 @@ COLUMN_KINDS = {
 }
 
 
-def read_column(column: pd.Series) -> tuple[pd.Series, str, str]:
+class ReadColumn(NamedTuple):
+    """A column as numbers or levels, and which of the ``COLUMN_KINDS`` it is."""
+
+    values: pd.Series
+    kind: str
+    remarks: tuple[Remark, ...] = ()
+    notation: Notation | None = None  # of its numbers, if they are text
+
+
+def read_column(column: pd.Series, notation: Notation = POINTS) -> ReadColumn:
     """A column as numbers or levels, which of the ``COLUMN_KINDS`` it is, and what to say about it."""
     present = column.dropna()
     if present.nunique() < 2:
-        return column, "constant", ""
-    if pd.api.types.is_bool_dtype(column):
-        return column.astype(np.float64), "number", ""
-    if pd.api.types.is_numeric_dtype(column):
-        return column, _kind_of_numbers(present), ""
+        return ReadColumn(column, "constant")
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
-        return column, "date", ""
-    if all(isinstance(entry, bool | np.bool_) for entry in present):
-        return column.astype(np.float64), "number", ""
-    words = pd.Series([as_word(entry) for entry in present], present.index, dtype=object)
-    numbers, strange = read_numbers(column)
-    if numbers.notna().sum() >= MOSTLY * len(words) and not isinstance(column.dtype, pd.CategoricalDtype):
-        return numbers, _kind_of_numbers(numbers.dropna()), _say_strange(str(column.name), strange)
+        return ReadColumn(column, "date")
+    if pd.api.types.is_bool_dtype(column) or all(isinstance(entry, bool | np.bool_) for entry in present):
+        return ReadColumn(column.astype(np.float64), "number")
+    cells = read_numbers(column, notation)
+    if pd.api.types.is_numeric_dtype(column):
+        kept = column if cells.strange.empty else cells.numbers
+        return ReadColumn(kept, _kind_of_numbers(kept.dropna()), tuple(remark_cells(str(column.name), cells)))
+    if not isinstance(column.dtype, pd.CategoricalDtype) and _are_numbers(cells):
+        kind, said = _kind_of_numbers(cells.numbers.dropna()), remark_cells(str(column.name), cells)
+        return ReadColumn(cells.numbers, kind, tuple(said), cells.notation)
+    return _read_words(column, pd.Series([as_word(entry) for entry in present], present.index, dtype=object))
+
+
+def _are_numbers(cells: Cells) -> bool:
+    """Whether nearly all entries are numbers, or all but a few words that come again and again."""
+    n_numbers, n_strange = int(cells.numbers.notna().sum()), len(cells.strange)
+    if n_numbers >= MOSTLY * (n_numbers + n_strange):
+        return True
+    return (
+        n_numbers >= n_strange and cells.strange.nunique() <= FEW_WORDS and cells.numbers.nunique() > MOST_LEVELS
+    )
+
+
+def _read_words(column: pd.Series, words: pd.Series) -> ReadColumn:
     n_levels = words.nunique()
     if words.map(lambda word: DATE.fullmatch(word) is not None).mean() >= MOSTLY:
-        return column, "date", ""
+        return ReadColumn(column, "date")
     if n_levels <= MOST_LEVELS and len(words) >= 2 * n_levels:
-        return words.reindex(column.index).astype("category"), "category", ""
+        return ReadColumn(words.reindex(column.index).astype("category"), "category")
     is_id = n_levels == len(words) and words.str.len().max() <= 60 and not words.str.contains(r"\s\S+\s").any()
-    return column, "id" if is_id or _is_id_name(str(column.name)) else "text", ""
+    return ReadColumn(column, "id" if is_id or _is_id_name(str(column.name)) else "text")
 
 
-def read_numbers(column: pd.Series) -> tuple[pd.Series, list[str]]:
-    """The numbers of a column, and entries that are none and become missing."""
-    if pd.api.types.is_bool_dtype(column):
-        return column.astype(np.float64), []
-    if pd.api.types.is_numeric_dtype(column):
-        return column.astype(np.float64), []
-    words = column.astype(object).map(as_word, na_action="ignore")
-    numbers = pd.to_numeric(words.replace({"True": "1", "False": "0"}), errors="coerce").astype(np.float64)
-    strange = words[numbers.isna() & column.notna()]
-    return numbers, strange.astype(str).tolist()
-
-
-def _say_strange(name: str, strange: list[str]) -> str:
-    if not strange:
-        return ""
-    who = "1 entry" if len(strange) == 1 else f"{len(strange):,} entries"
-    return f"{name!r}: {who} such as {strange[0]!r} counted as missing"
+def _say_notations(notations: dict[str, Notation], usual: Notation) -> list[Remark]:
+    """Columns whose numbers are written otherwise than those of the file."""
+    said = []
+    for other in dict.fromkeys(notations.values()):
+        names = [name for name, notation in notations.items() if notation == other]
+        if other != usual:
+            said.append(Remark(f"read with {other.words}: {join_names(names)}"))
+    return said
 
 
 def _kind_of_numbers(numbers: pd.Series) -> str:
@@ -282,25 +299,30 @@ def read_like(
             f"{source.name} lacks {count(len(absent), 'column')} of the {len(needed):,} that the model needs: "
             f"{join_names(absent)}{suggest(absent[0], others) if others else ''}"
         )
-    remarks = []
+    remarks: list[Remark] = []
     columns: dict[str, Any] = {}
+    notations: dict[str, Notation] = {}
     for place, name in enumerate(names):
         if name not in frame.columns:
             continue
         if place in levels:
             columns[name], strange = _read_levels(frame[name], levels[place])
+            if len(strange):
+                remarks.append(Remark(f"{name!r}: {say_strange(strange, 'known level')}"))
         else:
-            columns[name], strange = read_numbers(frame[name])
-        if strange:
-            remarks.append(Remark(_say_strange(name, strange)))
+            cells = read_numbers(frame[name], source.notation)
+            columns[name], notations[name] = cells.numbers, cells.notation
+            remarks += remark_cells(name, cells)
+    remarks += _say_notations(notations, source.notation)
     X = pd.DataFrame(columns)
     X.index = name_samples(source, id_name)
     return Features(X, id_name if id_name in frame.columns else None, tuple(remarks))
 
 
-def _read_levels(column: pd.Series, levels: tuple) -> tuple[pd.Series, list[str]]:
+def _read_levels(column: pd.Series, levels: tuple) -> tuple[pd.Series, pd.Series]:
+    """The levels of a column, and entries that are none of them."""
     known = {as_word(level): level for level in levels}
     words = column.astype(object).map(as_word, na_action="ignore")
     entries = [known.get(word) if isinstance(word, str) else None for word in words]
-    strange = [word for word in words if isinstance(word, str) and word not in known]
+    strange = words[[isinstance(word, str) and word not in known for word in words]]
     return pd.Series(pd.Categorical(entries, categories=list(levels)), column.index), strange

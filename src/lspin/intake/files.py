@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from lspin.intake.cells import Notation, read_numbers
 from lspin.storage import written_whole
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", r"\s+": "spaces"}
@@ -34,14 +35,14 @@ class Source(NamedTuple):
     annotations: tuple[str, ...] = ()  # columns that can be targets, but are no features
     zero_is_absent: bool = False
     remarks: tuple[str, ...] = ()
+    notation: Notation = Notation()
 
 
 class TextForm(NamedTuple):
     """How a table is written as text."""
 
     separator: str
-    decimal: str
-    thousands: str | None
+    notation: Notation
     trailing: bool  # whether every row but the header ends with a separator
 
 
@@ -98,20 +99,36 @@ def _read_text(content: bytes, name: str) -> Source:
     frame = pd.read_csv(
         io.StringIO(text),
         sep=form.separator,
-        decimal=form.decimal,
-        thousands=form.thousands,
+        decimal=form.notation.decimal,  # pandas would take a date for a number with thousands
         na_values=GAPS,
         skipinitialspace=True,
         low_memory=False,
         index_col=False if form.trailing else None,
     )
+    frame = _read_thousands(frame, form.notation)
     has_row_names = not isinstance(frame.index, pd.RangeIndex)
     said = f"separated by {SEPARATORS[form.separator]}, {encoding}"
-    if form.decimal == ",":
+    if form.notation.decimal == ",":
         said += ", decimal commas"
-    remarks = ("its first line holds nothing but numbers: is it a header, as it was taken for?",)
     is_headless = all(re.fullmatch(r"[+-]?\d+([.,]\d+)*", str(column).strip()) for column in frame.columns)
-    return _tidy_names(frame, name, said, has_row_names=has_row_names, remarks=remarks if is_headless else ())
+    headless = "its first line holds nothing but numbers: is it a header, as it was taken for?"
+    return _tidy_names(
+        frame,
+        name,
+        said,
+        has_row_names=has_row_names,
+        remarks=(headless,) if is_headless else (),
+        notation=form.notation,
+    )
+
+
+def _read_thousands(frame: pd.DataFrame, notation: Notation) -> pd.DataFrame:
+    """Columns of nothing but numbers become numbers, where some have thousands."""
+    for name in frame.select_dtypes(object) if notation.thousands else ():
+        cells = read_numbers(frame[name], notation)
+        if cells.strange.empty and cells.limits.empty and cells.notation == notation:
+            frame[name] = cells.numbers
+    return frame
 
 
 def decode(content: bytes) -> tuple[str, str]:
@@ -137,8 +154,8 @@ def guess_form(text: str) -> TextForm:
     separator = max(split, key=lambda mark: _regularity(split[mark], mark))
     header, *rows = split[separator]
     trailing = bool(rows) and all(len(row) == len(header) + 1 and not row[-1] for row in rows)
-    decimal, thousands = _guess_decimal(rows) if separator != "," else (".", None)
-    return TextForm(separator, decimal, thousands, trailing)
+    notation = _guess_notation(rows) if separator != "," else Notation()
+    return TextForm(separator, notation, trailing)
 
 
 def _regularity(rows: list[list[str]], mark: str) -> tuple[bool, bool, float, int]:
@@ -149,14 +166,14 @@ def _regularity(rows: list[list[str]], mark: str) -> tuple[bool, bool, float, in
     return header > 1, mark != r"\s+", fitting / len(rows), usual
 
 
-def _guess_decimal(rows: list[list[str]]) -> tuple[str, str | None]:
+def _guess_notation(rows: list[list[str]]) -> Notation:
     cells = [cell.strip() for row in rows for cell in row]
     n_commas = sum(bool(re.fullmatch(r"[+-]?\d+(\.\d{3})*,\d+([eE][+-]?\d+)?", cell)) for cell in cells)
     n_points = sum(bool(re.fullmatch(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", cell)) for cell in cells)
     if n_commas <= n_points:
-        return ".", None
+        return Notation()
     in_groups = any(re.fullmatch(r"[+-]?\d{1,3}(\.\d{3})+,\d+", cell) for cell in cells)
-    return ",", "." if in_groups else None
+    return Notation(",", "." if in_groups else None)
 
 
 def _tidy_names(frame: pd.DataFrame, name: str, form: str, **rest: Any) -> Source:

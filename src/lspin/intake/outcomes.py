@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lspin.intake.cells import are_whole, as_word
+from lspin.intake.cells import POINTS, Notation, are_whole, as_word, name_row, read_numbers, remark_cells
 from lspin.intake.remarks import Remark, count, find_column, join_names, suggest
 from lspin.survival.targets import EVENT_WORDS, make_survival
 from lspin.targets import KINDS
@@ -24,20 +24,40 @@ class Outcome(NamedTuple):
     remarks: tuple[Remark, ...]
 
 
-def read_outcome(frame: pd.DataFrame, target: str, task: str = "auto") -> Outcome:
+def read_outcome(frame: pd.DataFrame, target: str, task: str = "auto", *, notation: Notation = POINTS) -> Outcome:
     """Classes or numbers to predict."""
     column = frame[find_column(target, frame.columns)]
     known = column.notna().to_numpy()
     remarks = _remark_gaps(known, repr(target))
-    column = column[known]
     if task == "auto":
-        task, reason = guess_task(column)
+        task, reason = guess_task(column[known], notation)
         remarks += (Remark(f"task: {task}, for {target!r} {reason}"),)
-    values = _read_classes(column) if KINDS[task].has_classes else column.to_numpy()
-    return Outcome(task, values, known, {"target": target}, remarks)
+    if KINDS[task].has_classes:
+        return Outcome(task, _read_classes(column[known]), known, {"target": target}, remarks)
+    numbers, said = _read_quantity(column, target, notation)
+    known = numbers.notna().to_numpy()
+    return Outcome(task, numbers[known].to_numpy(), known, {"target": target}, (*remarks, *said))
 
 
-def guess_task(column: pd.Series) -> tuple[str, str]:
+def _read_quantity(column: pd.Series, name: str, notation: Notation) -> tuple[pd.Series, tuple[Remark, ...]]:
+    """The numbers of a target; a few entries may be none, and their rows are left out."""
+    cells = read_numbers(column, notation)
+    n_strange, n_present = len(cells.strange), int(column.notna().sum())
+    said = tuple(remark_cells(name, cells._replace(strange=cells.strange[:0])))
+    if not n_strange:
+        return cells.numbers, said
+    row, word = next(iter(cells.strange.items()))
+    example = f"such as {word!r} in {name_row(row)}"
+    if n_strange > (1 - MOSTLY) * n_present:
+        raise ValueError(
+            f"{name!r} holds no number in {n_strange:,} of {count(n_present, 'row')}, {example}; turn it into "
+            "numbers (dates: into days since some day)"
+        )
+    left_out = f"left out {count(n_strange, 'row')} whose {name!r} is no number, {example}"
+    return cells.numbers, (*said, Remark(left_out, is_warning=True))
+
+
+def guess_task(column: pd.Series, notation: Notation = POINTS) -> tuple[str, str]:
     """Whether a target is classes or numbers, and why."""
     distinct = column.unique()
     listed = ", ".join(str(value) for value in sorted(distinct, key=str)[:4]) + (
@@ -46,10 +66,10 @@ def guess_task(column: pd.Series) -> tuple[str, str]:
     if len(distinct) <= 2:
         return "classify", f"holds {count(len(distinct), 'value')}: {listed}"
     if not pd.api.types.is_numeric_dtype(column):
-        as_numbers = pd.to_numeric(column, errors="coerce")
-        if as_numbers.notna().mean() >= MOSTLY and len(distinct) > MOST_CLASSES:
-            return "regress", "holds numbers, nearly all"
-        return "classify", f"holds text: {listed}"
+        numbers = read_numbers(column, notation).numbers
+        if numbers.notna().mean() < MOSTLY:
+            return "classify", f"holds text: {listed}"
+        column, distinct = numbers.dropna(), numbers.dropna().unique()
     if len(distinct) <= MOST_CLASSES and len(column) >= 5 * len(distinct) and are_whole(column):
         return (
             "classify",
@@ -66,18 +86,20 @@ def _read_classes(column: pd.Series) -> np.ndarray:
     return np.array([str(entry).strip() for entry in column], dtype=object)
 
 
-def read_survival_outcome(frame: pd.DataFrame, time: str, event: str) -> Outcome:
+def read_survival_outcome(frame: pd.DataFrame, time: str, event: str, *, notation: Notation = POINTS) -> Outcome:
     """Times and events to predict; ``event`` is a column, or ``column=value`` for where it happened."""
     event, _, happened = (event, "", "") if event in frame.columns else event.partition("=")
     columns = {"time": find_column(time, frame.columns), "event": find_column(event, frame.columns)}
-    known = (frame[time].notna() & frame[event].notna()).to_numpy()
-    remarks = _remark_gaps(known, f"{time!r} or {event!r}")
+    times, said_of_times = _read_quantity(frame[time], time, notation)
+    gaps = frame[time].isna() | frame[event].isna()
+    remarks = (*_remark_gaps(~gaps.to_numpy(), f"{time!r} or {event!r}"), *said_of_times)
+    known = (times.notna() & ~gaps).to_numpy()
     events, said = _read_events(frame[event][known], event, happened)
     if said:
         remarks += (Remark(said),)
     if happened:
         columns["happened"] = happened
-    return Outcome("survive", make_survival(frame[time][known].to_numpy(), events), known, columns, remarks)
+    return Outcome("survive", make_survival(times[known].to_numpy(), events), known, columns, remarks)
 
 
 def _read_events(column: pd.Series, name: str, happened: str) -> tuple[np.ndarray, str]:
@@ -97,7 +119,8 @@ def _read_events(column: pd.Series, name: str, happened: str) -> tuple[np.ndarra
         (other,) = set(distinct) - set(likely)
         return words == likely[0], f"{likely[0]!r} in {name!r} counts as the event, {other!r} as censored"
     raise ValueError(
-        f"{name!r} holds {join_names(distinct)}; say which of them is the event, such as --event {name}={distinct[-1]}"
+        f"{name!r} holds {join_names(distinct)}; say which of them is the event, "
+        f"such as --event {name}={distinct[-1]}"
     )
 
 

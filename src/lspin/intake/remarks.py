@@ -30,6 +30,7 @@ def suggest(name: str, columns: Sequence[str]) -> str:
 
 
 def join_names(names: Sequence[Any], last: str = ", ", most: int = 5) -> str:
+    """Some names, quoted; of many, how many more there are."""
     shown = [repr(name) for name in names[:most]]
     if len(names) > most:
         return f"{', '.join(shown)} and {len(names) - most} more"
@@ -37,4 +38,6 @@ def join_names(names: Sequence[Any], last: str = ", ", most: int = 5) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    """A number with its noun."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("try") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
