@@ -214,6 +214,9 @@ def times(events):
         ([True, False, True, False], "status"),
         (["dead", "alive", "dead", "alive"], "status"),
         (["Yes", "No", "Yes", "No"], "status"),
+        (["ja", "nein", "ja", "nein"], "status"),
+        (["tot", "lebt", "tot", "lebt"], "status"),
+        ([2, 1, 2, 1], "status"),
         ([2, 1, 2, 1], "status=2"),
         (["x", "y", "x", "z"], "status=x"),
     ],
@@ -227,7 +230,12 @@ def test_events_in_words_and_codes(events, option):
 @pytest.mark.parametrize(
     ("events", "option", "reason"),
     [
-        ([2, 1, 2, 1], "status", "say which of them is the event, such as --event status=2"),
+        (
+            ["x", "y", "x", "y"],
+            "status",
+            r"'x' \(2 rows\), 'y' \(2 rows\); say .* event: --event status=x or --event status=y",
+        ),
+        (["x", "y", "x", "z"], "status", r"'z' \(1 row\); .*--event status=VALUE"),
         ([2, 1, 2, 1], "status=3", "'status' is nowhere '3'; there are '1', '2'"),
         ([1, 0, 1, 0], "statsu", "did you mean 'status'"),
     ],
@@ -235,6 +243,31 @@ def test_events_in_words_and_codes(events, option):
 def test_events_that_need_a_word_are_refused_with_it(events, option, reason):
     with pytest.raises(ValueError, match=reason):
         read_survival_outcome(times(events), "t", option)
+
+
+def test_the_event_is_said_with_its_counts():
+    table = times(["ja", "nein", "nein", "nein"]).rename(columns={"status": "gestorben"})
+    outcome = read_survival_outcome(table, "t", "gestorben")
+    assert "'ja' (1 row) in 'gestorben' counts as the event, 'nein' (3 rows) as censored" in said(outcome.remarks)
+    assert outcome.columns["happened"] == "ja"  # for tables to come, in which it may happen to nobody
+    later = read_survival_outcome(table[1:], "t", "gestorben=ja", trains=False)
+    assert not later.target["event"].any()
+
+
+@pytest.mark.parametrize("events", [["yes", "no", "no", "no"], [1, 0, 0, 0], [True, False, False, False]])
+def test_who_is_alive_is_censored(events):
+    outcome = read_survival_outcome(times(events).rename(columns={"status": "alive"}), "t", "alive")
+    assert outcome.target["event"].tolist() == [False, True, True, True]
+    assert "in 'alive' counts as the event" in said(outcome.remarks)
+
+
+def test_codes_as_in_r_are_taken_with_a_warning():
+    (remark,) = read_survival_outcome(times([2, 1, 2, 2]), "t", "status").remarks
+    assert remark.text == (
+        "'status' holds '1' (1 row) and '2' (3 rows); '2' counts as the event, as in R. If 1 is the event: "
+        "--event status=1"
+    )
+    assert remark.is_warning
 
 
 # New tables --------------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ WRONG = {
     "0, 1 and 2": ((TIME, [0, 1, 2, 0, 1, 2]), "different events"),
     "other codes": ((TIME, [0, 9, 9, 0, 9, 0]), r"holds 0 \(3 rows\), 9 \(3 rows\)"),
     "yes and no": ({"days": TIME, "death": ["yes", "no"] * 3}, r"'no', 'yes'.*y\['death'\] == 'yes'"),
-    "unknown words": ((TIME, ["ja", "nein"] * 3), r"'ja', 'nein'.*== <the word for the event>"),
+    "unknown words": ((TIME, ["foo", "bar"] * 3), r"'bar', 'foo'.*== <the word for the event>"),
     "text of numbers": ((TIME, ["0", "1"] * 3), "== '1'"),
     "words": (pd.DataFrame({"days": TIME, "state": ["alive", "Dead"] * 3}), r"y\['state'\] == 'Dead'"),
     "category": (

@@ -202,7 +202,7 @@ def _read_known_outcome(source: Source, origin: dict[str, Any], task: str, targe
         if time not in frame.columns or event not in frame.columns:
             return None
         happened = f"={columns['happened']}" if "happened" in columns else ""
-        return read_survival_outcome(frame, time, f"{event}{happened}", notation=source.notation)
+        return read_survival_outcome(frame, time, f"{event}{happened}", notation=source.notation, trains=False)
     if target is None and columns.get("target") not in frame.columns:
         return None
     name = target or columns["target"]

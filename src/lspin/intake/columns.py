@@ -11,7 +11,7 @@ import pandas as pd
 from lspin.intake.cells import POINTS, Cells, Notation, are_whole, as_word, read_numbers, remark_cells, say_strange
 from lspin.intake.files import Source
 from lspin.intake.outcomes import Outcome
-from lspin.intake.remarks import Remark, count, find_column, join_names, suggest
+from lspin.intake.remarks import Remark, count, find_column, join_names, quote, suggest
 from lspin.survival.targets import find_time_columns
 from lspin.tables.reading import Levels
 from lspin.targets import KINDS
@@ -237,12 +237,8 @@ def find_leaks(X: pd.DataFrame, outcome: Outcome) -> list[Remark]:
         if len(found) == 1
         else f"each of the columns {join_names(found)} alone predicts"
     )
-    advice = "is it known before the outcome? If not: --drop " + _quote(found[0])
+    advice = "is it known before the outcome? If not: --drop " + quote(found[0])
     return [Remark(f"{who} {what!r} perfectly; {advice}", is_warning=True)]
-
-
-def _quote(name: str) -> str:
-    return name if re.fullmatch(r"[\w.-]+", name) else f"'{name}'"
 
 
 def separating_columns(values: np.ndarray, classes: np.ndarray) -> list[int]:

@@ -1,13 +1,15 @@
 """What is to be predicted: classes, numbers, or times and events, as a column of a file holds them."""
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from lspin.intake.cells import POINTS, Notation, are_whole, as_word, name_row, read_numbers, remark_cells
-from lspin.intake.remarks import Remark, count, find_column, join_names, suggest
-from lspin.survival.targets import EVENT_WORDS, make_survival
+from lspin.intake.remarks import Remark, count, find_column, quote, suggest
+from lspin.survival.targets import make_survival
+from lspin.survival.words import asks_alive, find_event
 from lspin.targets import KINDS
 
 MOST_CLASSES = 10  # distinct whole numbers that are still taken for classes
@@ -86,42 +88,51 @@ def _read_classes(column: pd.Series) -> np.ndarray:
     return np.array([str(entry).strip() for entry in column], dtype=object)
 
 
-def read_survival_outcome(frame: pd.DataFrame, time: str, event: str, *, notation: Notation = POINTS) -> Outcome:
-    """Times and events to predict; ``event`` is a column, or ``column=value`` for where it happened."""
+def read_survival_outcome(
+    frame: pd.DataFrame, time: str, event: str, *, notation: Notation = POINTS, trains: bool = True
+) -> Outcome:
+    """Times and events to predict; ``event`` is a column, or ``column=value`` for where it happened.
+
+    Where the rows do not train a model, it need not have happened to any of them.
+    """
     event, _, happened = (event, "", "") if event in frame.columns else event.partition("=")
     columns = {"time": find_column(time, frame.columns), "event": find_column(event, frame.columns)}
-    times, said_of_times = _read_quantity(frame[time], time, notation)
+    times, said = _read_quantity(frame[time], time, notation)
     gaps = frame[time].isna() | frame[event].isna()
-    remarks = (*_remark_gaps(~gaps.to_numpy(), f"{time!r} or {event!r}"), *said_of_times)
+    remarks = (*_remark_gaps(~gaps.to_numpy(), f"{time!r} or {event!r}"), *said)
     known = (times.notna() & ~gaps).to_numpy()
-    events, said = _read_events(frame[event][known], event, happened)
-    if said:
-        remarks += (Remark(said),)
-    if happened:
+    words = np.array([as_word(entry) for entry in frame[event][known]], dtype=object)
+    if happened and trains and happened not in words:
+        raise ValueError(f"{event!r} is nowhere {happened!r}{suggest(happened, sorted(set(words)))}")
+    if not happened:
+        happened, told = find_happened(words, event)
+        remarks += told
+    if happened not in ("1", "True"):
         columns["happened"] = happened
-    return Outcome("survive", make_survival(times[known].to_numpy(), events), known, columns, remarks)
+    target = make_survival(times[known].to_numpy(), words == happened)
+    return Outcome("survive", target, known, columns, remarks)
 
 
-def _read_events(column: pd.Series, name: str, happened: str) -> tuple[np.ndarray, str]:
-    words = np.array([as_word(entry) for entry in column], dtype=object)
-    distinct = sorted(set(words))
-    if happened:
-        if happened not in distinct:
-            raise ValueError(f"{name!r} is nowhere {happened!r}{suggest(happened, distinct)}")
-        return words == happened, ""
-    if pd.api.types.is_bool_dtype(column):
-        return column.to_numpy(bool), ""
-    if set(distinct) <= {"0", "1"}:
-        return words == "1", ""
-    # Of the codes 1 and 2 the event is the 2 with many, so no code is likely.
-    likely = [word for word in distinct if word.lower() in EVENT_WORDS and not word.isdigit()]
-    if len(likely) == 1 and len(distinct) == 2:
-        (other,) = set(distinct) - set(likely)
-        return words == likely[0], f"{likely[0]!r} in {name!r} counts as the event, {other!r} as censored"
-    raise ValueError(
-        f"{name!r} holds {join_names(distinct)}; say which of them is the event, "
-        f"such as --event {name}={distinct[-1]}"
-    )
+def find_happened(words: np.ndarray, name: str) -> tuple[str, tuple[Remark, ...]]:
+    """The word that stands for the event in a column, and what to say about it."""
+    counts = sorted(Counter(words.tolist()).items())
+    rows = {word: f"{word!r} ({count(number, 'row')})" for word, number in counts}
+    if set(rows) == {"1", "2"}:
+        text = f"{name!r} holds {rows['1']} and {rows['2']}; '2' counts as the event, as in R"
+        return "2", (Remark(f"{text}. If 1 is the event: --event {quote(name)}=1", is_warning=True),)
+    if len(rows) == 1 and set(rows) <= {"0", "1", "True", "False"}:
+        yes, no = ("1", "0") if set(rows) <= {"0", "1"} else ("True", "False")
+        return (no if asks_alive(name) else yes), ()
+    found = find_event(list(rows), name)
+    if found is None:
+        choices = " or ".join(f"--event {quote(name)}={quote(word)}" for word in list(rows)[:2])
+        choices = choices if len(rows) < 3 else f"--event {quote(name)}=VALUE"
+        held = ", ".join(list(rows.values())[:5]) + (", …" if len(rows) > 5 else "")
+        raise ValueError(f"{name!r} holds {held}; say which of them is the event: {choices}")
+    (other,) = set(rows) - {found}
+    if (found, other) in (("1", "0"), ("True", "False")):
+        return found, ()
+    return found, (Remark(f"{rows[found]} in {name!r} counts as the event, {rows[other]} as censored"),)
 
 
 def _remark_gaps(known: np.ndarray, what: str) -> tuple[Remark, ...]:

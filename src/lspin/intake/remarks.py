@@ -1,6 +1,7 @@
 """Sentences about someone's table: what was noticed, and which column was meant."""
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -41,3 +42,8 @@ def count(number: int, noun: str) -> str:
     """A number with its noun."""
     plural = f"{noun[:-1]}ies" if noun.endswith("try") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def quote(name: str) -> str:
+    """A name as it is typed in a shell."""
+    return name if re.fullmatch(r"[\w.-]+", name) else f"'{name}'"

@@ -8,9 +8,10 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from lspin.survival.words import find_event
+
 FEW_EVENTS = 5  # fewer than this are worth a warning
 FEWEST_STEPS = 8  # distinct values below which a column may follow the time by chance
-EVENT_WORDS = {"1", "yes", "y", "true", "event", "dead", "died", "death", "deceased", "relapse", "relapsed"}
 
 
 class Survival(NamedTuple):
@@ -198,11 +199,12 @@ def _read_event(values: np.ndarray, name: Any) -> np.ndarray:
 
 def _explain_words(values: np.ndarray, name: Any) -> str:
     words = sorted({str(entry) for entry in values})
-    likely = [repr(word) for word in words if word.lower() in EVENT_WORDS] or ["<the word for the event>"]
+    found = find_event(words, str(name))
+    likely = "<the word for the event>" if found is None else repr(found)
     listed = ", ".join(map(repr, words[:4]))
     return (
         f"the event {name!r} holds text ({listed}); make it True where the event happened, such as "
-        f"y[{name!r}] == {likely[0]}"
+        f"y[{name!r}] == {likely}"
     )
 
 
