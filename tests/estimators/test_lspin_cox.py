@@ -12,7 +12,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import lspin
 from any_target import AnyLSPINCox
 from lspin import LSPINCox
-from lspin.survival import breslow_hazard, harrell_concordance, make_survival
+from lspin.survival import breslow_hazard, harrell_concordance, make_survival, read_survival
+from lspin.survival.targets import sign_times
+from lspin.tables.grid import Rows
+from lspin.targets import Times
 
 QUICK = {
     "hidden_layer_sizes": (),
@@ -56,6 +59,22 @@ def test_every_form_of_the_target_gives_the_same_fit(cohort, model):
     forms = [(y["time"], y["event"]), frame, pl.from_pandas(frame), {"time": y["time"], "event": y["event"]}]
     for form in forms:
         np.testing.assert_array_equal(LSPINCox(**QUICK).fit(X, form).predict(X), expected)
+
+
+def test_events_at_time_zero_count_as_at_any_first_time(cohort, model):
+    X, y, _ = cohort
+    earlier = make_survival(y["time"] - 1, y["event"])
+    is_first = earlier["time"] == 0
+    assert set(earlier["event"][is_first]) == {True, False}
+    shifted = LSPINCox(**QUICK).fit(X, earlier)
+    np.testing.assert_array_equal(shifted.unique_times_, model.unique_times_ - 1)
+    expected = breslow_hazard(earlier, log_hazard=shifted.predict(X)).y
+    np.testing.assert_allclose(shifted.cumulative_baseline_hazard_, expected, rtol=1e-6)
+    assert shifted.cumulative_baseline_hazard_[0] > 0
+    assert shifted.predict_survival_function(X)[0](0.0) < 1
+    rows = [Rows(None, sign_times(read_survival(target)), None, None) for target in (y, earlier)]
+    ranks = [Times().adjust(part).target for part in rows]
+    np.testing.assert_array_equal(*ranks)  # and only these matter to the likelihood
 
 
 def test_it_learns_whose_hazard_rests_on_what():

@@ -270,6 +270,22 @@ def test_codes_as_in_r_are_taken_with_a_warning():
     assert remark.is_warning
 
 
+def test_an_event_at_the_start_counts_and_is_said():
+    table = times([1, 0, 1, 0]).assign(t=[0.0, 0.0, 0.0, 3.0])
+    outcome = read_survival_outcome(table, "t", "status")
+    assert outcome.target["event"].tolist() == [True, False, True, False]
+    assert "'t' is 0 in 3 rows: 2 events at the start, and 1 censored there" in said(outcome.remarks)
+
+
+def test_a_wrong_time_is_named_by_its_column_and_row():
+    table = pd.DataFrame({"monate": [1.0, None, 2.0, -3.5], "tot": [1, 1, 0, 1]})
+    with pytest.raises(ValueError, match=r"'monate' is negative in 1 of 3 rows, such as -3.5 in row 4"):
+        read_survival_outcome(table, "monate", "tot")
+    dates = table.assign(monate=["2020-01-01", None, "2020-01-02", "2021-01-01"])
+    with pytest.raises(ValueError, match=r"'monate' holds no number in 3 of 3 rows, such as '2020-01-01'"):
+        read_survival_outcome(dates, "monate", "tot")
+
+
 # New tables --------------------------------------------------------------------------------------------------
 
 NEW = pd.DataFrame({"stage": [1, 2.0, None, 9], "age": ["50", "old", "60", None], "who": list("abcd")})

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from lspin.survival import Survival, find_time_columns, make_survival, read_survival
+from lspin.survival.targets import sign_times, split_times
 
 TIME = np.array([3.0, 1.0, 4.0, 1.5, 9.0, 2.6])
 EVENT = np.array([True, True, False, True, True, True])
@@ -34,6 +35,17 @@ FORMS = {
     "polars 0 and 1": pl.DataFrame({"died": EVENT.astype(int), "months": TIME}),
     "record": Survival(TIME, EVENT),
 }
+
+
+def test_time_zero_keeps_its_event():
+    survival = read_survival((with_entry(TIME, 4, 0.0), EVENT))
+    assert survival.time[4] == 0
+    back = split_times(sign_times(survival))
+    np.testing.assert_array_equal(back.time, survival.time)
+    np.testing.assert_array_equal(back.event, EVENT)
+    censored = split_times(sign_times(Survival(np.zeros(2), np.array([True, False]))))
+    assert censored.event.tolist() == [True, False]
+    assert censored.time.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -69,7 +81,6 @@ def with_entry(values, row, entry):
 WRONG = {
     "all censored": ((TIME, np.zeros(6, bool)), "all 6 samples are censored.*'event'"),
     "negative": ((with_entry(TIME, 2, -1.0), EVENT), "'time' is negative in 1 of 6 rows, the first is row 2"),
-    "zero": ((with_entry(TIME, 4, 0.0), EVENT), "'time' is 0 in 1 of 6 rows, the first is row 4.*0.5"),
     "missing time": ((with_entry(TIME, 3, np.nan), EVENT), "missing in 1 of 6 rows, the first is row 3"),
     "no time": ((with_entry(TIME, 3, None), EVENT), "missing in 1 of 6 rows, the first is row 3"),
     "infinite": ((with_entry(TIME, 1, np.inf), EVENT), "infinite in 1 of 6 rows.*last seen"),

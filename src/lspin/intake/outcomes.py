@@ -101,6 +101,7 @@ def read_survival_outcome(
     gaps = frame[time].isna() | frame[event].isna()
     remarks = (*_remark_gaps(~gaps.to_numpy(), f"{time!r} or {event!r}"), *said)
     known = (times.notna() & ~gaps).to_numpy()
+    _refuse_negative(times, time)
     words = np.array([as_word(entry) for entry in frame[event][known]], dtype=object)
     if happened and trains and happened not in words:
         raise ValueError(f"{event!r} is nowhere {happened!r}{suggest(happened, sorted(set(words)))}")
@@ -110,7 +111,27 @@ def read_survival_outcome(
     if happened not in ("1", "True"):
         columns["happened"] = happened
     target = make_survival(times[known].to_numpy(), words == happened)
-    return Outcome("survive", target, known, columns, remarks)
+    return Outcome("survive", target, known, columns, (*remarks, *_remark_start(target, time)))
+
+
+def _refuse_negative(times: pd.Series, name: str) -> None:
+    negative = times[times < 0]
+    if len(negative):
+        raise ValueError(
+            f"{name!r} is negative in {len(negative):,} of {count(int(times.notna().sum()), 'row')}, such as "
+            f"{negative.iloc[0]:g} in {name_row(negative.index[0])}; is the end of follow-up before its start?"
+        )
+
+
+def _remark_start(target: np.ndarray, name: str) -> tuple[Remark, ...]:
+    """What to say about rows that were not followed at all."""
+    at_start = target["event"][target["time"] == 0]
+    if not len(at_start):
+        return ()
+    n_events, n_censored = int(at_start.sum()), int((~at_start).sum())
+    said = f"{name!r} is 0 in {count(len(at_start), 'row')}: {count(n_events, 'event')} at the start"
+    idle = f", and {n_censored:,} censored there, which say nothing about the risk" if n_censored else ""
+    return (Remark(said + idle),)
 
 
 def find_happened(words: np.ndarray, name: str) -> tuple[str, tuple[Remark, ...]]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from lspin.survival.words import find_event
 
+TIME_ZERO = float(np.finfo(np.float64).tiny)  # stands for 0, which has no sign
 FEW_EVENTS = 5  # fewer than this are worth a warning
 FEWEST_STEPS = 8  # distinct values below which a column may follow the time by chance
 
@@ -17,7 +18,7 @@ FEWEST_STEPS = 8  # distinct values below which a column may follow the time by 
 class Survival(NamedTuple):
     """Follow-up time of each sample, and whether it ended in an event."""
 
-    time: np.ndarray  # (n,), float64, positive
+    time: np.ndarray  # (n,), float64, not negative
     event: np.ndarray  # (n,), bool: True for an event, False for censoring
     time_name: Any = "time"  # as the user's table has it
     event_name: Any = "event"
@@ -37,7 +38,7 @@ def read_survival(y: Any, *, needs_events: bool = True) -> Survival:
 
     Notes
     -----
-    A time of 0 is an error. It is a rounded time or a missing one, and only the user can know which.
+    An event at time 0 counts: everybody is at risk then. A row censored at time 0 says nothing.
 
     """
     if isinstance(y, Survival):
@@ -63,13 +64,15 @@ def make_survival(time: Any, event: Any) -> np.ndarray:
 
 
 def sign_times(survival: Survival) -> np.ndarray:
-    """One number for time and event: the time, negative where it was censored."""
-    return np.where(survival.event, survival.time, -survival.time)
+    """One number for time and event: the time, negative where it was censored; 0 becomes ``TIME_ZERO``."""
+    time = np.where(survival.time == 0, TIME_ZERO, survival.time)
+    return np.where(survival.event, time, -time)
 
 
 def split_times(signed: np.ndarray) -> Survival:
     """What :func:`sign_times` joined."""
-    return Survival(np.abs(signed), signed > 0)
+    time = np.abs(signed)
+    return Survival(np.where(time == TIME_ZERO, 0.0, time), signed > 0)
 
 
 def _list_columns(y: Any) -> dict[Any, np.ndarray]:
@@ -167,10 +170,6 @@ def _read_time(values: np.ndarray, name: Any) -> np.ndarray:
         "missing": (np.isnan(time), "leave these rows out, or find out how long they were followed"),
         "infinite": (np.isinf(time), "a sample without the event is censored at the time it was last seen"),
         "negative": (time < 0, "is the end of follow-up before its start?"),
-        "0": (
-            time == 0,
-            "give these the part of a unit they were followed for, such as 0.5, or leave them out",
-        ),
     }
     for kind, (found, advice) in reasons.items():
         if found.any():

@@ -212,7 +212,8 @@ class Times(Kind):
 
     def list_observed(self, target: np.ndarray) -> Sequence[Any]:
         """Time, and 1 for an event."""
-        return [[abs(time), int(time > 0)] for time in target.tolist()]
+        survival = split_times(target)
+        return [[time, int(event)] for time, event in zip(survival.time.tolist(), survival.event, strict=True)]
 
     # Judging.
 
@@ -244,6 +245,7 @@ class TimesJudge(Judge):
         seen = test["time"][test["event"]]
         self.times = np.unique(np.quantile(seen, np.linspace(0.1, 0.8, N_TIMES))) if len(seen) else np.empty(0)
         self.times = self.times[self.times < min(test["time"].max(), train["time"].max(), last)]
+        self.times = self.times[self.times > 0]
         self.metrics = [Metric("c_index", "concordance (Harrell's C)", "high", 0.5)]
         if len(self.times) > 1:
             self.metrics.append(Metric("brier", "integrated Brier score", "low", None))
