@@ -1,5 +1,6 @@
 """The command line as someone at a terminal meets it: what it reads, says, writes and returns."""
 
+import io
 import json
 import os
 import re
@@ -310,6 +311,54 @@ def test_contributions_on_the_screen_add_up(folder):
 def test_an_unknown_sample_is_answered_with_near_ones(folder):
     line = refuse("explain", folder / "regress.lspin", folder / "patients.csv", "-s", "P3")
     assert line.startswith("Error: no sample is called 'P3'; did you mean")
+
+
+@pytest.fixture
+def twice(folder, patients, tmp_path):
+    """The table with one patient in two rows, and one without a name."""
+    table = patients.copy()
+    table.loc[11, "patient_id"], table.loc[20, "patient_id"] = "P06", None
+    table["stay"] = [f"S{i:02}" for i in range(N)]
+    table.to_csv(tmp_path / "twice.csv", index=False)
+    return tmp_path / "twice.csv"
+
+
+def test_names_that_occur_twice_are_said_and_told_apart(folder, twice):
+    result = run("explain", folder / "regress.lspin", twice, "--sample", "P06")
+    assert (
+        "'patient_id' is empty in 1 row and holds 1 name several times, such as 'P06' in rows 7 and 12"
+        in result.stderr
+    )
+    assert "2 samples are called 'P06'; shown are 'P06 (row 7)', 'P06 (row 12)'" in result.stderr
+    assert re.findall(r"^Sample (.*):", result.stdout, re.MULTILINE) == ["P06 (row 7)", "P06 (row 12)"]
+    result = run("explain", folder / "regress.lspin", twice, "--sample", "P06 (row 12)", "-q")
+    assert re.findall(r"^Sample (.*):", result.stdout, re.MULTILINE) == ["P06 (row 12)"]
+
+
+def test_predictions_keep_names_that_occur_twice_and_add_the_row(folder, twice):
+    frame = pd.read_csv(io.StringIO(run("predict", folder / "regress.lspin", twice).stdout))
+    assert frame["patient_id"][[6, 11]].tolist() == ["P06", "P06"]
+    assert frame["row"].tolist() == list(range(1, N + 1))
+
+
+def test_samples_may_be_named_by_another_column(folder, twice):
+    shown = run("predict", folder / "regress.lspin", twice, "--id", "stay").stdout
+    assert shown.splitlines()[1].startswith("S00,")
+    assert "no column 'stai'; did you mean 'stay'" in refuse(
+        "predict", folder / "regress.lspin", twice, "--id", "stai"
+    )
+
+
+def test_a_fit_says_that_names_occur_twice(twice, tmp_path):
+    dropped = [option for name in ("diagnosis", "months", "died", "stay") for option in ("--drop", name)]
+    options = ["-t", "response", *dropped, *TINY]
+    result = run("fit", twice, *options, "-o", tmp_path / "m.lspin")
+    assert re.search(
+        r"Warning: 'patient_id' is empty .* rows 7 and 12 .*samples are named by their row; with --id",
+        result.stderr,
+    )
+    result = run("fit", twice, *options, "--id", "patient_id", "-o", tmp_path / "m.lspin")
+    assert "the row is added to these names" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["classify", "regress", "survive"])

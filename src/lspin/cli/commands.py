@@ -76,6 +76,7 @@ app = typer.Typer(
 
 TableArgument = Annotated[str, typer.Argument(help="CSV, TSV, Parquet, Excel or .h5ad; - for the standard input.")]
 ModelArgument = Annotated[Path, typer.Argument(help="A file that lspin fit wrote.")]
+IdOption = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the samples.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Result as JSON on the standard output.")]
 
@@ -118,9 +119,7 @@ def fit(
         int | None,
         typer.Option("--features", "-n", min=1, metavar="N", help="Features per sample; chosen if not given."),
     ] = None,
-    id_column: Annotated[
-        str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the samples.")
-    ] = None,
+    id_column: IdOption = None,
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
     ] = None,
@@ -215,6 +214,7 @@ def predict(
             "--output", "-o", metavar="FILE", help="Where to write: .csv, .tsv, .parquet, .xlsx; - shows CSV."
         ),
     ] = Path("-"),
+    id_column: IdOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -226,9 +226,9 @@ def predict(
 
     source = read_source(table)
     say_source(source, quiet)
-    opened = open_table(model, source)
+    opened = open_table(model, source, id_name=id_column)
     say_remarks(opened.features.remarks, quiet)
-    predictions = predict_table(opened.estimator, opened.features.X)
+    predictions = predict_table(opened.estimator, opened.features)
     if known := score_known(opened):
         name, score, n_rows = known
         say(f"The table holds the target too: {name} {score:.3f} on {n_rows:,} rows.", quiet=quiet)
@@ -253,6 +253,7 @@ def explain(
             "--output", "-o", metavar="FILE", help="Where to write a row per sample and feature; - shows CSV."
         ),
     ] = None,
+    id_column: IdOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -265,11 +266,12 @@ def explain(
 
     source = read_source(table)
     say_source(source, quiet)
-    opened = open_table(model, source)
+    opened = open_table(model, source, id_name=id_column)
     say_remarks(opened.features.remarks, quiet)
     X = opened.features.X
     if sample:
-        X = pick_samples(X, sample)
+        X, remarks = pick_samples(opened.features, sample)
+        say_remarks(remarks, quiet)
     explanation = opened.estimator.explain(X)
     frame = explanation.to_frame()
     if as_json:
@@ -303,6 +305,7 @@ def report(
             help="Rows that the model has not seen, to judge it by; else a quarter of TABLE is set aside.",
         ),
     ] = None,
+    id_column: IdOption = None,
     samples: Annotated[
         bool, typer.Option("--samples/--no-samples", help="Whether the page may hold data of single samples.")
     ] = True,
@@ -320,7 +323,7 @@ def report(
     for path in (table,) if test is None else (table, test):
         source = read_source(path)
         say_source(source, quiet)
-        opened = open_table(model, source, target, needs_target=True)
+        opened = open_table(model, source, target, id_name=id_column, needs_target=True)
         assert opened.outcome is not None
         say_remarks([*opened.outcome.remarks, *opened.features.remarks], quiet)
         given.append((opened.features.X[opened.outcome.known], opened.outcome.target))

@@ -18,7 +18,7 @@ from lspin.fitting.path import SMALL_TABLE
 from lspin.intake.columns import Features, read_like
 from lspin.intake.files import Source
 from lspin.intake.outcomes import Outcome, read_outcome, read_survival_outcome
-from lspin.intake.remarks import Remark, suggest
+from lspin.intake.remarks import Remark, find_column, suggest
 
 ESTIMATORS: dict[str, Any] = {
     "classify": LSPINClassifier,
@@ -170,7 +170,12 @@ def _describe_groups(members: Sequence[Any]) -> str:
 
 
 def open_table(
-    model: str | Path, source: Source, target: str | None = None, *, needs_target: bool = False
+    model: str | Path,
+    source: Source,
+    target: str | None = None,
+    *,
+    id_name: str | None = None,
+    needs_target: bool = False,
 ) -> Opened:
     """Load a model and read a table as it needs it, with the target if the table holds it."""
     estimator = load(model)
@@ -180,7 +185,10 @@ def open_table(
     origin = getattr(estimator, "origin_", {})
     # A report compares with models of all columns.
     needed = None if estimator._context is None or needs_target else set(estimator.columns_needed_)
-    features = read_like(source, names.tolist(), estimator._levels, _text(origin.get("id")), needed=needed)
+    if id_name is not None:
+        find_column(id_name, source.frame.columns)
+    id_name = id_name or _text(origin.get("id"))
+    features = read_like(source, names.tolist(), estimator._levels, id_name, needed=needed)
     outcome = _read_known_outcome(source, origin, estimator.kind_.task, target)
     if needs_target and outcome is None:
         raise ValueError(
@@ -211,10 +219,13 @@ def _read_known_outcome(source: Source, origin: dict[str, Any], task: str, targe
     return read_outcome(frame, name, task, notation=source.notation)
 
 
-def predict_table(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
+def predict_table(estimator: Any, features: Features) -> pd.DataFrame:
     """One row a sample: its prediction and the features behind it, the one that adds most first."""
+    X = features.X
     explanation = estimator.explain(X)
     frame = pd.DataFrame({X.index.name or "sample": X.index})
+    if features.given_names is not None:  # as the table has them, for joining with it
+        frame = pd.DataFrame({X.index.name: features.given_names, "row": np.arange(1, len(X) + 1)})
     frame = frame.assign(**estimator.kind_.list_predictions(explanation.scores))
     sizes = np.abs(explanation.open_contributions).max(axis=1, initial=0.0)
     order = np.lexsort((-sizes, explanation.rows))
@@ -241,12 +252,19 @@ def score_known(opened: Opened) -> tuple[str, float, int] | None:
     return kind.score_name, score, len(target)
 
 
-def pick_samples(X: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """The rows of some samples."""
+def pick_samples(features: Features, names: Sequence[str]) -> tuple[pd.DataFrame, list[Remark]]:
+    """The rows of some samples, and what to say where a name belongs to several."""
+    X, given = features.X, features.given_names
+    chosen, remarks = np.zeros(len(X), bool), []
     for name in names:
-        if name not in X.index:
+        here = np.asarray(X.index == name) | (False if given is None else given == name)
+        if not here.any():
             raise ValueError(f"no sample is called {name!r}{suggest(name, [str(n) for n in X.index])}")
-    return X[X.index.isin(list(names))]
+        if here.sum() > 1:
+            shown = ", ".join(repr(label) for label in X.index[here][:5])
+            remarks.append(Remark(f"{here.sum()} samples are called {name!r}; shown are {shown}", is_warning=True))
+        chosen |= here
+    return X[chosen], remarks
 
 
 # Looking at a model --------------------------------------------------------------------------------------------

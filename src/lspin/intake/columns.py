@@ -22,7 +22,9 @@ MOSTLY = 0.9  # part of the entries that makes a text column one of numbers or d
 FEWEST_ROWS = 8  # below which everything follows everything by chance
 CHANCE = 0.01  # of finding a column that separates the classes where none has to do with them
 ID_NAME = re.compile(
-    r"(^|.*[\W_])(id|ids|identifier|barcode|uuid|mrn|index|rownames?)$|^Unnamed: \d+$", re.IGNORECASE
+    r"(^|.*[\W_])(id|ids|identifier|barcode|uuid|mrn|index|rownames?|nr|nummer|kennung|pseudonym)$"
+    r"|^(patient|fall|proband|studien)(en)?[\W_]*(nr|nummer|id)?$|^Unnamed: \d+$",
+    re.IGNORECASE,
 )
 CAMEL_ID = re.compile(r".*[a-z]I[Dd]$")
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
@@ -31,9 +33,10 @@ DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
 class Features(NamedTuple):
     """The columns a model learns from."""
 
-    X: pd.DataFrame  # numbers and categories; its index are the names of the samples
+    X: pd.DataFrame  # numbers and categories; its index are the names of the samples, each once
     id_name: str | None  # the column that names the samples
     remarks: tuple[Remark, ...]
+    given_names: np.ndarray | None = None  # as the table has them, if several samples share one
 
 
 # Features ------------------------------------------------------------------------------------------------------
@@ -64,14 +67,17 @@ def choose_features(
                 kept[name] = read.values
     remarks += _say_notations(notations, source.notation)
     if id_name is None and not source.has_row_names:
-        id_name = next((name for name in kinds["id"] if frame[name].is_unique), None)
+        id_name, said = _find_id(frame[kinds["id"]])
+        remarks += said
     if not kept:
         raise ValueError(
             "no column is left to learn from" + "".join(f"; {r.text}" for r in _say_kinds(kinds, None))
         )
     X = pd.DataFrame(kept)
-    X.index = name_samples(source, id_name)[np.flatnonzero(outcome.known)]
-    return Features(X, id_name, (*_say_kinds(kinds, id_name), *remarks, *_say_missing(X), *find_leaks(X, outcome)))
+    names = name_samples(source, id_name)
+    X.index = names.unique[np.flatnonzero(outcome.known)]
+    remarks = [*_say_kinds(kinds, id_name), *names.remarks, *remarks, *_say_missing(X), *find_leaks(X, outcome)]
+    return Features(X, id_name, tuple(remarks))
 
 
 def find_context(named: Sequence[str], features: Features, columns: Iterable[str]) -> list[str]:
@@ -175,15 +181,66 @@ def _is_id_name(name: str) -> bool:
     return bool(ID_NAME.match(name) or CAMEL_ID.match(name))
 
 
-def name_samples(source: Source, id_name: str | None) -> pd.Index:
+class SampleNames(NamedTuple):
+    """Names of the rows of a file."""
+
+    unique: pd.Index  # where several rows have one name, their numbers are added
+    given: np.ndarray | None = None  # as the file has them, if some occur several times
+    remarks: tuple[Remark, ...] = ()
+
+
+def name_samples(source: Source, id_name: str | None) -> SampleNames:
     """Names of the rows: those of a column, those the file has, or their numbers from 1."""
+    numbers = [str(number) for number in range(1, len(source.frame) + 1)]
     if id_name is not None and id_name in source.frame.columns:
-        names, title = [as_word(entry) for entry in source.frame[id_name]], id_name
+        column, title = source.frame[id_name], id_name
     elif source.has_row_names:
-        names, title = [as_word(entry) for entry in source.frame.index], str(source.frame.index.name or "sample")
+        column, title = source.frame.index.to_series(), str(source.frame.index.name or "sample")
     else:
-        names, title = [str(number) for number in range(1, len(source.frame) + 1)], "row"
-    return pd.Index(np.array(names, dtype=object), name=title)
+        return SampleNames(pd.Index(np.array(numbers, dtype=object), name="row"))
+    given = _as_words(column)
+    is_shared = pd.Series(given).duplicated(keep=False).to_numpy() | (given == "")
+    names = [
+        f"{name} (row {number})".strip() if shared else name
+        for name, number, shared in zip(given.tolist(), numbers, is_shared, strict=True)
+    ]
+    unique = pd.Index(np.array(names, dtype=object), name=title)
+    if not is_shared.any():
+        return SampleNames(unique)
+    said = f"{_say_shared(title, given)}; the row is added to these names"
+    return SampleNames(unique, given.astype(object), (Remark(said, is_warning=True),))
+
+
+def _as_words(column: pd.Series) -> np.ndarray:
+    return np.array([as_word(entry) if known else "" for entry, known in zip(column, column.notna(), strict=True)])
+
+
+def _find_id(columns: pd.DataFrame) -> tuple[str | None, list[Remark]]:
+    """The first column of identifiers that tells all rows apart; if none does, what to say about the first."""
+    for name in columns:
+        if columns[name].is_unique and columns[name].notna().all():
+            return str(name), []
+    if columns.shape[1] == 0:
+        return None, []
+    name = str(columns.columns[0])
+    given = _as_words(columns[name])
+    text = f"{_say_shared(name, given)}, so samples are named by their row; with --id {quote(name)} by {name!r}"
+    return None, [Remark(text, is_warning=True)]
+
+
+def _say_shared(title: str, given: np.ndarray) -> str:
+    """Names that several rows have."""
+    counts = pd.Series(given[given != ""]).value_counts()
+    shared, n_empty = counts[counts > 1], int((given == "").sum())
+    parts = [f"is empty in {count(n_empty, 'row')}"] if n_empty else []
+    if len(shared):
+        rows = np.flatnonzero(given == shared.index[0]) + 1
+        where = ", ".join(map(str, rows[:-1][:3])) + f"{', …' if len(rows) > 4 else ''} and {rows[-1]}"
+        parts.append(
+            f"holds {count(len(shared), 'name')} several times, such as {shared.index[0]!r} in rows {where} (rows "
+            "of one patient on both sides make held-out scores too high)"
+        )
+    return f"{title!r} {' and '.join(parts)}"
 
 
 def _say_kinds(kinds: dict[str, list[str]], id_name: str | None) -> list[Remark]:
@@ -311,8 +368,11 @@ def read_like(
             remarks += remark_cells(name, cells)
     remarks += _say_notations(notations, source.notation)
     X = pd.DataFrame(columns)
-    X.index = name_samples(source, id_name)
-    return Features(X, id_name if id_name in frame.columns else None, tuple(remarks))
+    sample_names = name_samples(source, id_name)
+    X.index = sample_names.unique
+    if id_name is not None and id_name not in frame.columns:
+        id_name, remarks = None, [*remarks, Remark(f"no column {id_name!r}: samples are named by their row")]
+    return Features(X, id_name, (*remarks, *sample_names.remarks), sample_names.given)
 
 
 def _read_levels(column: pd.Series, levels: tuple) -> tuple[pd.Series, pd.Series]:
