@@ -45,7 +45,7 @@ def score_model(model: Any, X: Any, y: np.ndarray, wanted: Wanted) -> dict[str, 
     probabilities = np.asarray(model.predict_proba(X), np.float64)
     probabilities /= probabilities.sum(axis=1, keepdims=True)  # those in single precision sum up to 1 but roughly
     scores["log_loss"] = log_loss(y, probabilities, labels=np.arange(wanted.n_classes))
-    scores["ece"] = expected_calibration_error(probabilities, y)
+    scores["ece"] = expected_calibration_error(y, probabilities)
     if wanted.n_classes == 2:
         scores["auc"] = roc_auc_score(y, probabilities[:, 1])
     return scores

@@ -287,7 +287,7 @@ def as_dense(X: Any) -> np.ndarray:
 def score_probabilities(probabilities: np.ndarray, y: np.ndarray) -> dict[str, float]:
     return {
         "nll": metrics.negative_log_likelihood(probabilities, y),
-        "ece": metrics.expected_calibration_error(probabilities, y),
+        "ece": metrics.expected_calibration_error(y, probabilities),
     }
 
 

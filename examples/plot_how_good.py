@@ -12,5 +12,5 @@ plots.predicted_against_true(y_test, LSPINRegressor((), **settings).fit(X, y).pr
 
 X, X_test, y, y_test = train_test_split(*load_breast_cancer(return_X_y=True), random_state=0)
 model = LSPINClassifier((), **settings).fit(X, y)
-plots.calibration(model.predict_proba(X_test), y_test, classes=model.classes_, n_bins=5)
+plots.calibration(y_test, model.predict_proba(X_test), classes=model.classes_, n_bins=5)
 plt.show()

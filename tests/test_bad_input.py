@@ -219,6 +219,8 @@ def test_weights_that_leave_one_row_are_refused():
     [
         (LSPINClassifier, X, "eval_set must be"),
         (LSPINClassifier, (X,), "eval_set must be"),
+        (LSPINClassifier, [(X, LABELS), (X, LABELS)], "eval_set must be one tuple .*it holds 2"),
+        (LSPINClassifier, [(X,)], "eval_set must be"),
         (LSPINClassifier, (X[:, :2], LABELS), "X has 2 features"),
         (LSPINClassifier, (X, LABELS[:5]), r"inconsistent numbers of samples: \[24, 5\]"),
         (LSPINClassifier, (X, LABELS + 5), "eval_set holds the class 5"),

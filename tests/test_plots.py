@@ -229,9 +229,12 @@ def test_predictions_stand_against_the_truth():
 
 def test_calibration_gathers_samples_that_are_equally_sure():
     probabilities = np.array([[0.9, 0.1], [0.1, 0.9], [0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
-    ax = plots.calibration(probabilities, ["a", "b", "b", "a", "b"], classes=["a", "b"], n_bins=10)
-    np.testing.assert_allclose(ax.collections[-1].get_offsets(), [[0.6, 1.0], [0.9, 0.75]])
-    assert ax.get_title(loc="right") == "expected calibration error 0.200"  # (1 * 0.4 + 4 * 0.15) / 5
+    truth = ["a", "b", "b", "a", "b"]
+    for given in ((truth, probabilities), (probabilities, truth)):  # as scikit-learn has it, and as version 0.1
+        ax = plots.calibration(*given, classes=["a", "b"], n_bins=10)
+        np.testing.assert_allclose(ax.collections[-1].get_offsets(), [[0.6, 1.0], [0.9, 0.75]])
+        assert ax.get_title(loc="right") == "expected calibration error 0.200"  # (1 * 0.4 + 4 * 0.15) / 5
+        np.testing.assert_allclose(ax.lines[0].get_xdata(), [0.5, 1])
 
 
 def test_survival_falls_in_steps_from_one():
@@ -252,7 +255,7 @@ DRAWINGS = {
     "waterfall": plots.waterfall,
     "sparsity_path": lambda _, ax=None: plots.sparsity_path(Searched(), ax=ax),
     "predicted": lambda _, ax=None: plots.predicted_against_true([0.0, 1.0], [0.0, 1.0], ax=ax),
-    "calibration": lambda _, ax=None: plots.calibration([[0.5, 0.5]], [0], ax=ax),
+    "calibration": lambda _, ax=None: plots.calibration([0], [[0.5, 0.5]], ax=ax),
     "survival": lambda _, ax=None: plots.survival_curves({}, ax=ax),
     "image": lambda _, ax=None: plots.gates_on_image(np.zeros(4), np.zeros(4), ax=ax),
 }

@@ -308,43 +308,43 @@ def match_clusters(clusters: np.ndarray, codes: np.ndarray) -> float:
 # Probabilities -----------------------------------------------------------------------------------------------
 
 
-def negative_log_likelihood(probabilities: np.ndarray, y: np.ndarray, *, classes: Any = None) -> float:
+def negative_log_likelihood(y: np.ndarray, probabilities: np.ndarray, *, classes: Any = None) -> float:
     """Mean negative logarithm of the probability of the true class, in nats.
 
     Parameters
     ----------
-    probabilities
-        Shape ``(n_samples, n_classes)``.
     y
         Classes, shape ``(n_samples,)``.
+    probabilities
+        Shape ``(n_samples, n_classes)``.
     classes
         The class of each column; by default 0, 1, 2 and so on.
 
     Notes
     -----
     A probability of 0 for the true class is replaced by the smallest positive number, so that one row cannot make
-    the mean infinite: it costs 708 nats.
+    the mean infinite: it costs 708 nats. The order ``(probabilities, y)`` of earlier versions is understood too.
 
     """
-    probabilities, codes = _read_probabilities(probabilities, y, classes)
+    probabilities, codes = _read_probabilities(y, probabilities, classes)
     given = probabilities[np.arange(len(codes)), codes]
     return float(-np.mean(np.log(np.maximum(given, np.finfo(float).tiny))))
 
 
 def expected_calibration_error(
-    probabilities: np.ndarray, y: np.ndarray, *, classes: Any = None, n_bins: int = 15
+    y: np.ndarray, probabilities: np.ndarray, *, classes: Any = None, n_bins: int = 15
 ) -> float:
     """Mean difference of confidence and accuracy over bins: 0 is calibrated, 1 is always certain and wrong.
 
     Parameters
     ----------
-    probabilities, y, classes
+    y, probabilities, classes
         As in :func:`negative_log_likelihood`.
     n_bins
         Rows are put into this many bins of equal width, by the probability of their likeliest class.
 
     """
-    bins, confidence, is_right = bin_by_confidence(probabilities, y, classes=classes, n_bins=n_bins)
+    bins, confidence, is_right = bin_by_confidence(y, probabilities, classes=classes, n_bins=n_bins)
     return float(np.abs(np.bincount(bins, is_right - confidence)).sum() / len(bins))
 
 
@@ -356,12 +356,12 @@ class ConfidenceBins(NamedTuple):
     is_right: np.ndarray  # (n_samples,), whether that is the row's class
 
 
-def bin_by_confidence(probabilities: Any, y: Any, *, classes: Any = None, n_bins: int = 15) -> ConfidenceBins:
+def bin_by_confidence(y: Any, probabilities: Any, *, classes: Any = None, n_bins: int = 15) -> ConfidenceBins:
     """Put rows into bins of equal width by the probability of their likeliest class.
 
     The parameters are those of :func:`expected_calibration_error`.
     """
-    probabilities, codes = _read_probabilities(probabilities, y, classes)
+    probabilities, codes = _read_probabilities(y, probabilities, classes)
     confidence = probabilities.max(axis=1)
     # A bin holds its upper edge, so that full confidence falls into the last one.
     bins = np.clip(np.ceil(confidence * n_bins).astype(int) - 1, 0, n_bins - 1)
@@ -386,8 +386,10 @@ def _read_masks(selected: Any, relevant: Any) -> tuple[np.ndarray, np.ndarray]:
     return masks[0] > 0, masks[1] > 0
 
 
-def _read_probabilities(probabilities: Any, y: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
+def _read_probabilities(y: Any, probabilities: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities and, for each row, the column of its class."""
+    if np.ndim(y) == 2 and np.ndim(probabilities) == 1:  # the order of version 0.1
+        y, probabilities = probabilities, y
     probabilities, y = _read_matrix(probabilities, "probabilities"), np.asarray(y)
     _refuse_unequal(len(probabilities), len(y), "probabilities", "y")
     if probabilities.min() < 0 or not np.allclose(probabilities.sum(axis=1), 1, atol=1e-4):

@@ -178,12 +178,13 @@ def test_h5ad_is_fitted_by_an_annotation(patients, tmp_path):
     assert list(load(tmp_path / "model.lspin").feature_names_in_) == ["crp", "bmi"]
 
 
-def test_quiet_says_nothing(folder, tmp_path):
+def test_quiet_shows_the_result_only(folder, tmp_path):
     result = run(
         "fit", folder / "patients.csv", "-t", "response", "--drop", "diagnosis", "-q", *TINY,
         "-o", tmp_path / "m.lspin", "--drop", "months", "--drop", "died",
     )  # fmt: skip
-    assert result.stdout == result.stderr == ""
+    assert result.stderr == ""
+    assert "regressor, on 60 rows x 4 features" in result.stdout
     assert (tmp_path / "m.lspin").exists()
 
 
@@ -236,6 +237,15 @@ def test_files_that_are_not_there_are_named(folder, tmp_path):
     )
     assert "none.lspin: No such file" in refuse("info", "none.lspin")
     assert "cannot be loaded as a model" in refuse("info", folder / "patients.csv")
+
+
+@pytest.mark.parametrize("command", ["predict", "explain", "report"])
+def test_a_table_in_the_place_of_a_model_is_said(command, folder, tmp_path):
+    model, table = folder / "classify.lspin", folder / "patients.csv"
+    output = ["-o", tmp_path / "page.html"] if command == "report" else []
+    line = refuse(command, table, model, *output)
+    assert line == f"Error: the model comes first, then the table: {model} is a model; write {model} {table}"
+    assert refuse("fit", model, "-t", "y", "-o", tmp_path / "m") == f"Error: {model} is a model, not a table"
 
 
 def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(tmp_path):

@@ -3,6 +3,7 @@
 import os
 import textwrap
 import warnings
+import zipfile
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -147,6 +148,7 @@ def fit(
     from lspin.intake.outcomes import read_outcome, read_survival_outcome
 
     check_writable(output)
+    check_arguments(None, table)
     source = read_source(table)
     say_source(source, quiet)
     if survives:
@@ -188,8 +190,17 @@ def fit(
     }
     if as_json:
         show_json(result)
-    elif not quiet:
+    else:
         show_fit(result)
+
+
+def check_arguments(model: Path | None, table: str) -> None:
+    """Raise an error if a model stands where a table is expected; the two are easily swapped."""
+    if not (zipfile.is_zipfile(table) and "model.json" in zipfile.ZipFile(table).namelist()):
+        return
+    if model is None:
+        raise ValueError(f"{table} is a model, not a table")
+    raise ValueError(f"the model comes first, then the table: {table} is a model; write {table} {model}")
 
 
 def _check_target(target: str | None, task: Task, time: str | None, event: str | None) -> bool:
@@ -224,6 +235,7 @@ def predict(
     check_output(output)
     from lspin.cli.workflow import open_table, predict_table, score_known
 
+    check_arguments(model, table)
     source = read_source(table)
     say_source(source, quiet)
     opened = open_table(model, source, id_name=id_column)
@@ -264,6 +276,7 @@ def explain(
         check_output(output)
     from lspin.cli.workflow import open_table, pick_samples
 
+    check_arguments(model, table)
     source = read_source(table)
     say_source(source, quiet)
     opened = open_table(model, source, id_name=id_column)
@@ -319,6 +332,7 @@ def report(
     from lspin.storage import written_whole
 
     check_writable(output)
+    check_arguments(model, table)
     given, name = [], None
     for path in (table,) if test is None else (table, test):
         source = read_source(path)

@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 
 from lspin.core.model import list_weights
 from lspin.estimators import settings
-from lspin.estimators.posing import check_together, plan_fits, pose
+from lspin.estimators.posing import check_together, plan_fits, pose, unwrap_eval_set
 from lspin.estimators.saving import SavedModel, restored, storable, write_model
 from lspin.explanation.record import Explanation, explain
 from lspin.fitting.ensemble import GROUPS, NETWORKS, FitInterruptedWarning, Solution, solve
@@ -107,7 +107,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "_matched": None,
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: tuple | None = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: tuple | list | None = None) -> Self:
         """Fit the model: groups of rows and what counts in each, or a gating and a prediction network.
 
         Parameters
@@ -121,7 +121,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
             Weight of each row, shape ``(n_samples,)``. A row of weight 2 equals the row given twice.
         eval_set
             Rows to choose start and sparsity on, ``(X, y)`` or ``(X, y, sample_weight)``, instead of rows held out
-            from ``X``. The chosen model is then not fitted again.
+            from ``X``; a list with one such tuple is taken too. The chosen model is then not fitted again.
 
         """
         self.__dict__.pop("members_", None)
@@ -174,10 +174,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
         _refuse_levels(levels, getattr(self, "feature_names_in_", None))
         return store_sparsely(table)
 
-    def _read_eval_set(self, eval_set: tuple, encoding: Encoding, kind: Kind) -> Rows:
-        if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
-            raise ValueError("eval_set must be (X, y) or (X, y, sample_weight)")
-        X, y, *rest = eval_set
+    def _read_eval_set(self, eval_set: tuple | list, encoding: Encoding, kind: Kind) -> Rows:
+        X, y, *rest = unwrap_eval_set(eval_set)
         X, entries = self._check_table(X, reset=False), kind.entries(y, trains=False)
         check_consistent_length(X, entries)
         weights = read_weights(rest[0] if rest else None, X)

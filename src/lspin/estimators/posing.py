@@ -208,3 +208,14 @@ def _choose_recipe(
     if asked.context is not None:
         recipe = look_at_context(recipe)
     return recipe._replace(**{name: value for name, value in chosen.items() if value is not None})
+
+
+def unwrap_eval_set(eval_set: Any) -> Any:
+    """Rows to judge by, ``(X, y)`` or ``(X, y, sample_weight)``; a list with one such tuple gives the tuple."""
+    if isinstance(eval_set, list) and eval_set and all(isinstance(part, tuple) for part in eval_set):
+        if len(eval_set) > 1:
+            raise ValueError(f"eval_set must be one tuple (X, y); it holds {len(eval_set)} of them")
+        (eval_set,) = eval_set
+    if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
+        raise ValueError("eval_set must be (X, y) or (X, y, sample_weight)")
+    return eval_set

@@ -161,26 +161,26 @@ def predicted_against_true(y: Any, predicted: Any, *, ax: "Axes | None" = None) 
 
 
 def calibration(
-    probabilities: Any, y: Any, *, classes: Any = None, n_bins: int = 10, ax: "Axes | None" = None
+    y: Any, probabilities: Any, *, classes: Any = None, n_bins: int = 10, ax: "Axes | None" = None
 ) -> "Axes":
     """Reliability diagram: accuracy against the probability of the likeliest class; larger dots are more samples.
 
     Parameters
     ----------
-    probabilities, y, classes, n_bins
+    y, probabilities, classes, n_bins
         As in :func:`lspin.metrics.expected_calibration_error`.
     ax
         Axes to draw on.
 
     """
-    error = expected_calibration_error(probabilities, y, classes=classes, n_bins=n_bins)
-    bins, sure, is_right = bin_by_confidence(probabilities, y, classes=classes, n_bins=n_bins)
+    error = expected_calibration_error(y, probabilities, classes=classes, n_bins=n_bins)
+    bins, sure, is_right = bin_by_confidence(y, probabilities, classes=classes, n_bins=n_bins)
     counts = np.bincount(bins, minlength=n_bins)
     used = np.flatnonzero(counts)
     confidence, accuracy = (np.bincount(bins, part, n_bins)[used] / counts[used] for part in (sure, is_right))
     spread = np.sqrt(accuracy * (1 - accuracy) / counts[used])
     ax = take_axes(ax, 3.8, 3.8)
-    least = 1 / np.shape(probabilities)[1]
+    least = 1 / max(np.shape(probabilities), np.shape(y), key=len)[1]
     ax.plot([least, 1], [least, 1], color=GREY, linewidth=0.8, zorder=0)
     ax.errorbar(confidence, accuracy, yerr=spread, color=DOWN, linewidth=1, capsize=2)
     ax.scatter(confidence, accuracy, s=20 + 180 * counts[used] / counts.sum(), color=DOWN, clip_on=False)

@@ -32,7 +32,7 @@ def report(
     y: Any,
     path: str | os.PathLike = "report.html",
     *,
-    eval_set: tuple[Any, Any] | None = None,
+    eval_set: tuple | list | None = None,
     title: str | None = None,
     target_name: str | None = None,
     shows_samples: bool = True,
@@ -67,19 +67,19 @@ def report(
     The path of the file.
 
     """
+    from lspin.estimators.posing import unwrap_eval_set
     from lspin.reporting.held_out import compare
     from lspin.reporting.samples import gather
 
     _refuse_unfitted(estimator)
-    if eval_set is not None and (not isinstance(eval_set, tuple | list) or len(eval_set) != 2):
-        raise ValueError("eval_set must be (X, y)")
     kind: Kind = estimator.kind_
     X = X if hasattr(X, "shape") else np.asarray(X)
     target_name = _name_target(y, kind) if target_name is None else target_name
     target = _read_target(estimator, X, y)
     parts = [(X, target)]
     if eval_set is not None:
-        parts.append((eval_set[0], _read_target(estimator, *eval_set, name="eval_set's y")))
+        X_test, y_test, *_ = unwrap_eval_set(eval_set)
+        parts.append((X_test, _read_target(estimator, X_test, y_test, name="eval_set's y")))
     comparison = compare(
         estimator, X, target, eval_set=parts[1] if eval_set is not None else None, random_state=random_state
     )
