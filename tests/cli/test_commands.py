@@ -125,7 +125,9 @@ def test_a_wanted_number_of_features_comes_with_a_held_out_score(folder, tmp_pat
     summary = json.loads(result.stdout)
     assert summary["score_name"] == "R²"
     assert -1 < summary["held_out_score"] <= 1
-    assert json.loads(run("info", output, "--json").stdout)["held_out_score"] == summary["held_out_score"]
+    later = json.loads(run("info", output, "--json").stdout)
+    for name in ("held_out_score", "helped_to_choose", "chance_score", "chance_note"):
+        assert later[name] == summary[name]
 
 
 def test_a_model_of_groups_is_told_in_words(patients, tmp_path):
@@ -148,6 +150,8 @@ def test_a_model_of_groups_is_told_in_words(patients, tmp_path):
     result = json.loads(run("info", output, "--json").stdout)
     assert result["start"] == "groups"
     assert result["held_out_score"] > 0.9
+    assert "The same rows helped to choose the model, so this is a little too high" in shown
+    assert result["helped_to_choose"]
 
 
 def test_a_model_of_one_group_is_told_in_words(folder, tmp_path):
@@ -186,6 +190,14 @@ def test_quiet_shows_the_result_only(folder, tmp_path):
     assert result.stderr == ""
     assert "regressor, on 60 rows x 4 features" in result.stdout
     assert (tmp_path / "m.lspin").exists()
+
+
+def test_chance_is_the_same_number_after_a_fit_and_in_its_file(patients, tmp_path):
+    uneven = patients.assign(diagnosis=np.where(np.arange(N) % 3 == 0, "ill", "well"))[["crp", "bmi", "diagnosis"]]
+    uneven.to_csv(tmp_path / "t.csv", index=False)
+    fitted = run("fit", tmp_path / "t.csv", "-t", "diagnosis", "-o", tmp_path / "m.lspin", "--epochs", "2").stdout
+    for shown in (fitted, run("info", tmp_path / "m.lspin").stdout):
+        assert "(majority class: 0.667)" in shown
 
 
 # Wrong tables and wrong words --------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from lspin.cli.output import (
     say_remarks,
     say_source,
     say_written,
-    score_line,
+    score_lines,
     show,
     show_fit,
     show_json,
@@ -383,7 +383,8 @@ def info(model: ModelArgument, as_json: JsonOption = False) -> None:
         show(f"Samples are named by: {result['id']}")
     # A model of groups is what pays for itself up to a price; networks are trained with one.
     show(f"Sparsity: {'up to ' if result['start'] == 'groups' else ''}{result['sparsity']:.3g} a feature")
-    show(score_line(result))
+    for line in score_lines(result):
+        show(line)
     show_path(result)
 
 

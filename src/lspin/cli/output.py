@@ -89,7 +89,8 @@ def show_fit(result: dict[str, Any]) -> None:
     """Show what came of a fit."""
     show()
     show(f"A {result['model']}, on {result['rows']:,} rows x {result['columns']:,} features.")
-    show(score_line(result))
+    for line in score_lines(result):
+        show(line)
     spread = result["features_per_sample"]
     low, high = spread["quartiles"]
     show(f"Features per sample: {spread['median']:g} (median; the middle half {low:g} to {high:g}).")
@@ -127,12 +128,16 @@ def _list_some(names: Sequence[Any], most: int = 12) -> str:
     return ", ".join(_shorten(str(name), 34) for name in names[:most]) + more
 
 
-def score_line(result: dict[str, Any]) -> str:
-    """How good the model is on held-out rows, in a line."""
+def score_lines(result: dict[str, Any]) -> list[str]:
+    """How good the model is on held-out rows."""
     name = result["score_name"]
     if result["held_out_score"] is None:
-        return f"Held-out {name}: not known (too few rows, or interrupted)."
-    return f"Held-out {name}: {result['held_out_score']:.3f} ({result['chance_note']})."
+        return [f"Held-out {name}: not known (too few rows, a sparsity that was given, or interrupted)."]
+    lines = [f"Held-out {name}: {result['held_out_score']:.3f} ({result['chance_note']})."]
+    if result["helped_to_choose"]:
+        lines.append("  The same rows helped to choose the model, so this is a little too high;")
+        lines.append("  lspin report judges the model on rows that chose nothing.")
+    return lines
 
 
 def say_written(output: Path, n_rows: int, what: str, quiet: bool) -> None:

@@ -59,14 +59,21 @@ def fit_table(
         estimator.fit(features.X, outcome.target)
         interrupted = any(issubclass(warning.category, FitInterruptedWarning) for warning in caught)
         score = held_out_score(estimator)
+        helped_to_choose = score is not None
         if score is None and not interrupted and estimator.n_features is not None:
             say("Fitting again without a fifth of the rows, to see how good it is on those.")
             score = fit_held_out(estimator, features.X, outcome)
-    estimator.origin_ = {"columns": outcome.columns, "id": features.id_name, "held_out_score": score}
+    estimator.origin_ = {
+        "columns": outcome.columns,
+        "id": features.id_name,
+        "held_out_score": score,
+        "helped_to_choose": helped_to_choose,
+        "chance_score": estimator.kind_.chance(outcome.target),
+    }
     others = [w for w in caught if not issubclass(w.category, FitInterruptedWarning)]
     texts = dict.fromkeys(str(w.message) for w in others if issubclass(w.category, UserWarning))
     remarks = tuple(Remark(text, is_warning=True) for text in texts)
-    return Fitted(estimator, summarise(estimator, features.X, outcome, score), remarks, interrupted)
+    return Fitted(estimator, summarise(estimator, features.X, outcome), remarks, interrupted)
 
 
 def held_out_score(estimator: Any) -> float | None:
@@ -111,9 +118,8 @@ def chosen_candidate(estimator: Any) -> dict[str, Any] | None:
     return None if here.empty else {str(name): value for name, value in here.iloc[0].items()}
 
 
-def summarise(estimator: Any, X: pd.DataFrame, outcome: Outcome, score: float | None) -> dict[str, Any]:
+def summarise(estimator: Any, X: pd.DataFrame, outcome: Outcome) -> dict[str, Any]:
     """What a person wants to know first about a fitted model."""
-    kind, chance = estimator.kind_, estimator.kind_.chance(outcome.target)
     selected = estimator.selected(X)
     counts = selected.sum(axis=1)
     shares = pd.Series(selected.mean(axis=0), X.columns).sort_values(ascending=False, kind="stable")
@@ -123,16 +129,27 @@ def summarise(estimator: Any, X: pd.DataFrame, outcome: Outcome, score: float | 
         "model": describe(estimator),
         "rows": len(X),
         "columns": X.shape[1],
-        "score_name": kind.score_name,
-        "held_out_score": score,
-        "chance_score": chance,
-        "chance_note": kind.say_chance(chance),
+        **describe_score(estimator),
         "features_per_sample": {"median": middle, "quartiles": [low, high]},
         "features_used": int((shares > 0).sum()),
         "most_used": {str(name): float(share) for name, share in shares[shares > 0].head(10).items()},
         "start": estimator.start_,
         "sparsity": estimator.sparsity_,
         **describe_context(estimator),
+    }
+
+
+def describe_score(estimator: Any) -> dict[str, Any]:
+    """How good a model is on held-out rows, and how good one without features would be."""
+    kind, origin = estimator.kind_, getattr(estimator, "origin_", {})
+    score = origin.get("held_out_score", held_out_score(estimator))
+    chance = origin.get("chance_score", closed_score(estimator))
+    return {
+        "score_name": kind.score_name,
+        "held_out_score": score,
+        "helped_to_choose": bool(origin.get("helped_to_choose", score is not None)),
+        "chance_score": chance,
+        "chance_note": kind.say_chance(chance),
     }
 
 
@@ -291,9 +308,7 @@ def model_info(path: str | Path) -> dict[str, Any]:
         "start": estimator.start_,
         "sparsity": estimator.sparsity_,
         "weight_decay": estimator.weight_decay_,
-        "score_name": kind.score_name,
-        "chance_note": kind.say_chance(closed_score(estimator)),
-        "held_out_score": origin.get("held_out_score", held_out_score(estimator)),
+        **describe_score(estimator),
         "features_per_sample": None if chosen is None else chosen["n_features"],
         "path": [
             {str(name): _finite(value) for name, value in row.items()}
