@@ -126,7 +126,20 @@ def test_a_mask_that_is_the_same_for_all_rows_cannot_ring(choose):
     assert not found.leaks
     assert found.evaluator > 0.95
     assert found.mask == found.chance
-    assert found.verdict.startswith("No leak found")
+    assert found.settled
+    assert found.verdict.startswith("The mask adds nothing to the selected values")
+    assert "-0.0" not in found.verdict
+
+
+@pytest.mark.parametrize(("n_rows", "reason"), [(40, "40 rows are too few"), (120, "a leak of up to")])
+def test_few_rows_are_no_evidence(n_rows, reason):
+    rows = X[:n_rows]
+    noisy = sign(rows) ^ (np.random.default_rng(0).random(n_rows) < 0.4)  # the mask tells three of five times
+    found = audit_leakage(Selector(encode_in_mask, sign, LABELS), rows, noisy)
+    assert not found.leaks
+    assert not found.settled
+    assert found.verdict.startswith("Too little evidence for a verdict on the mask: ")
+    assert reason in found.verdict
 
 
 def test_a_mask_that_tells_no_more_than_the_values_is_no_leak():
@@ -138,6 +151,10 @@ def test_a_mask_that_tells_no_more_than_the_values_is_no_leak():
     found = audit_leakage(Selector(choose, sign, LABELS), marked, sign(X))
     assert (found.evaluator, found.mask) == (1.0, 1.0)
     assert not found.leaks
+    assert not found.settled  # nobody can say which of the two the model uses
+    assert found.verdict.startswith(
+        "Too little evidence for a verdict on the mask: the mask alone predicts as well"
+    )
 
 
 @pytest.mark.parametrize("kind", ["classes", "response"])

@@ -12,7 +12,7 @@ LAYERS = [
     {"core", "tables", "structure", "survival", "metrics", "storage"},
     {"targets", "datasets"},
     {"fitting"},
-    {"explanation", "audit"},
+    {"explanation", "audit", "checks"},
     {"estimators", "baselines", "plots", "intake"},
     {"reporting", "demo"},  # the demo is written as a user would: it knows the package's own names only
     {"cli"},

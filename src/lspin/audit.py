@@ -1,4 +1,4 @@
-"""Leakage audit: does the choice of features tell more about the target than the values of these features?"""
+"""Check of the mask: does the choice of features tell more about the target than the values of these features?"""
 
 from typing import Any, NamedTuple
 
@@ -13,6 +13,10 @@ from lspin.tables.reading import columns_of_inputs, is_frame, read_table
 from lspin.targets import Kind, kind_of
 
 LEAST_GAIN = 0.02  # part of the target's entropy or variance; below it a gain is no leak (see docs/method.md)
+FEWEST_ROWS = 100  # trees with leaves of 20 rows learn little from fewer
+MOST_HIDDEN = 0.05  # gain that chance may hide; above it no verdict is given
+AS_GOOD = 0.95  # part of the model's gain over chance that the mask alone has where the two cannot be told apart
+LEAST_ABOVE_CHANCE = 0.05  # of the mask's score, from which this counts
 N_FOLDS = 5
 MOST_COPIES, MOST_ROWS = 10, 20_000  # of each row under other rows' masks, and of all rows an evaluator learns
 N_EXCHANGES = 5
@@ -34,6 +38,7 @@ class LeakageAudit(NamedTuple):
     mask_gain_error: float  # its standard error
     leaks: bool
     verdict: str
+    settled: bool = True  # whether there is evidence enough to say that it does not leak
 
 
 class _Question(NamedTuple):
@@ -75,7 +80,8 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, rand
     Returns
     -------
     LeakageAudit
-        Its field ``leaks`` is the result, and ``verdict`` says it in one sentence.
+        Its field ``leaks`` is the result, ``settled`` says whether there is evidence enough for a no, and
+        ``verdict`` says both in one sentence.
 
     Notes
     -----
@@ -86,7 +92,11 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, rand
     at random. Such a mask says nothing about its row, so the evaluator cannot learn from masks. It then predicts
     each row from its own selected values. A second model (always boosted trees) predicts y from the mask alone. If
     both together explain more of y than the first alone, by more than 0.02 of its entropy or variance and by more
-    than two standard errors, the mask leaks.
+    than two standard errors, the mask leaks. There is no verdict with fewer than 100 rows, if a gain of 0.05 is
+    within two standard errors, or if the mask alone predicts as well as the model.
+
+    This is about the mask. Columns that give the answer away are no leak in this sense: see
+    :func:`lspin.checks.check_table`.
 
     For survival times, the evaluators predict the martingale residual: the number of events of a row (0 or 1)
     minus the number expected by its time if all rows had the same hazard. The 0.02 refer to its variance.
@@ -109,6 +119,8 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, rand
     }
     gain, error = float(gains.mean()), float(gains.std() / np.sqrt(len(gains)))
     leaks = gain > LEAST_GAIN and gain > 2 * error
+    varies = bool((selected != selected[0]).any())  # a mask that is the same for all rows tells nothing
+    doubt = _find_doubt(scores, gain, error, len(selected)) if varies and not leaks else ""
     return LeakageAudit(
         **scores,
         exchanged_within=_score_exchanged(estimator, X, question, same=True),
@@ -117,17 +129,40 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, rand
         mask_gain=gain,
         mask_gain_error=error,
         leaks=leaks,
-        verdict=_word(scores, gain, error, leaks, question.kind.score_name),
+        verdict=_word(scores, gain, error, question.kind.score_name, leaks=leaks, doubt=doubt),
+        settled=not doubt,
     )
 
 
-def _word(scores: dict[str, float], gain: float, error: float, leaks: bool, name: str) -> str:
-    finding = "The mask carries part of the answer" if leaks else "No leak found"
+def _find_doubt(scores: dict[str, float], gain: float, error: float, n_rows: int) -> str:
+    """Why the evidence is too thin to say that a mask does not leak; nothing if it is not."""
+    if n_rows < FEWEST_ROWS:
+        return f"{n_rows} rows are too few for the evaluators to learn from"
+    if gain + 2 * error > MOST_HIDDEN:
+        return f"with so few rows a leak of up to {100 * (gain + 2 * error):.0f} % of the target may be hidden"
+    own, mask = (scores[name] - scores["chance"] for name in ("own", "mask"))
+    if own > 0 and mask >= AS_GOOD * own and mask > LEAST_ABOVE_CHANCE:
+        return (
+            "the mask alone predicts as well as the model, so it is not known which of the two the answer is from"
+        )
+    return ""
+
+
+def _word(scores: dict[str, float], gain: float, error: float, name: str, *, leaks: bool, doubt: str) -> str:
+    finding = "The mask adds nothing to the selected values"
+    if leaks:
+        finding = "The mask carries part of the answer"
+    elif doubt:
+        finding = f"Too little evidence for a verdict on the mask: {doubt}"
     return (
-        f"{finding}: the mask explains {100 * gain:.1f} ± {100 * error:.1f} % of the target beyond what the "
+        f"{finding}: the mask explains {_percent(gain)} ± {_percent(error)} % of the target beyond what the "
         f"selected values do ({name} {scores['own']:.3f} of the model, {scores['evaluator']:.3f} from the "
         f"selected values, {scores['mask']:.3f} from the mask alone, {scores['chance']:.3f} by chance)."
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}".replace("-0.0", "0.0")
 
 
 # Reading ----------------------------------------------------------------------------------------------------

@@ -6,13 +6,11 @@ import pytest
 
 from lspin.intake.columns import (
     choose_features,
-    find_leaks,
     read_column,
     read_like,
-    separating_columns,
 )
 from lspin.intake.files import Source
-from lspin.intake.outcomes import Outcome, guess_task, read_outcome, read_survival_outcome
+from lspin.intake.outcomes import guess_task, read_outcome, read_survival_outcome
 from lspin.intake.remarks import find_column
 
 RNG = np.random.default_rng(0)
@@ -145,59 +143,6 @@ def test_columns_to_drop_and_annotations_are_no_features():
         choose_features(source_of(frame), outcome, dropped=["a", "b", "batch"])
     with pytest.raises(ValueError, match="no column 'A'; did you mean 'a'"):
         choose_features(source_of(frame), outcome, dropped=["A"])
-
-
-# Leaks -------------------------------------------------------------------------------------------------------
-
-
-def leaks_of(column, outcome):
-    X = pd.DataFrame({"noise": RNG.normal(size=N), "leak": column})
-    return said(find_leaks(X, outcome))
-
-
-CLASSES = Outcome("classify", np.arange(N) % 2, np.ones(N, bool), {"target": "y"}, ())
-NUMBERS = Outcome("regress", RNG.normal(size=N), np.ones(N, bool), {"target": "y"}, ())
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
-        CLASSES.target * 3.0,
-        RNG.uniform(size=N) - 2 * CLASSES.target,
-        pd.Categorical(np.where(CLASSES.target, "p", "q")),
-        pd.Categorical(np.array(["p", "q", "r", "s"])[np.arange(N) % 4]),
-        np.where(CLASSES.target, np.nan, RNG.normal(size=N)),
-    ],
-)
-def test_a_column_that_decides_the_class_is_pointed_out(column):
-    assert "column 'leak' alone predicts 'y' perfectly" in leaks_of(column, CLASSES)
-
-
-def test_a_column_that_rises_with_the_target_is_pointed_out():
-    assert "column 'leak' alone predicts 'y' perfectly" in leaks_of(np.exp(-NUMBERS.target), NUMBERS)
-
-
-@pytest.mark.parametrize("outcome", [CLASSES, NUMBERS])
-def test_noise_is_not_pointed_out(outcome):
-    assert leaks_of(RNG.normal(size=N), outcome) == ""
-    assert leaks_of(pd.Categorical(RNG.choice(["p", "q"], N)), outcome) == ""
-
-
-def test_columns_that_separate_few_rows_by_chance_are_not_pointed_out():
-    X = RNG.normal(size=(8, 5000))
-    classes = np.arange(8) < 4
-    separated = [c for c in range(5000) if X[classes, c].max() < X[~classes, c].min()]
-    assert separated  # there are some
-    assert separating_columns(X, classes) == []
-
-
-def test_separating_columns_of_three_classes_match_a_loop():
-    classes = np.repeat([0, 1, 2], [10, 10, 20])
-    X = RNG.normal(size=(N, 6)) + classes[:, None] * np.array([0, 1, 3, 6, 12, 24])
-    expected = [
-        c for c in range(6) if all(X[classes == k, c].max() < X[classes == k + 1, c].min() for k in (0, 1))
-    ]
-    assert separating_columns(X, classes) == expected != []
 
 
 # Survival ----------------------------------------------------------------------------------------------------

@@ -314,6 +314,24 @@ def test_no_name_can_end_the_script_that_holds_it(page, content):
     assert "https://" not in text
 
 
+def test_the_page_points_at_a_column_that_gives_the_answer_away(table, labels, tmp_path):
+    X = pd.DataFrame(table[0].copy(), columns=list("abcde"))
+    X["discharge code"] = np.where(labels == "yes", 7.0, 1.0) + (np.arange(96) % 3)
+    X.loc[:3, "discharge code"] = [2.0, 8.0, 2.0, 8.0]
+    X.loc[10:15, "a"] = -99.0
+    model = LSPINClassifier(**LINEAR, sparsity=0.01).fit(X, labels)
+    twice = (X[90:], labels[90:])
+    checks = read_content(report(model, X, labels, tmp_path / "r.html", eval_set=twice, audits=False))["trust"][
+        "checks"
+    ]
+    said = " | ".join(checks["findings"])
+    area = max(roc_auc_score(labels == "yes", X["discharge code"]), 0.5)
+    assert f"column 'discharge code' (AUC {area:.3f}) alone predicts 'the class' nearly perfectly" in said
+    assert "'a' is -99 in 6 rows" in said
+    assert "6 rows to judge by are among the training rows" in said
+    assert checks["best"] == ["discharge code", pytest.approx(area), "AUC"]
+
+
 def test_samples_are_left_out_if_asked(ensemble, patients, tmp_path):
     X, y = patients
     X = X.set_axis([f"secret-{row}" for row in range(96)])

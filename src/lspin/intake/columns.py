@@ -1,6 +1,5 @@
 """What the columns of someone's table are good for: features, names of samples; and what is odd about them."""
 
-import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -8,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from lspin.checks import check_table
 from lspin.intake.cells import POINTS, Cells, Notation, are_whole, as_word, read_numbers, remark_cells, say_strange
 from lspin.intake.files import Source
 from lspin.intake.outcomes import Outcome
 from lspin.intake.remarks import Remark, count, find_column, join_names, quote, suggest
-from lspin.survival.targets import find_time_columns
 from lspin.tables.reading import Levels
 from lspin.targets import KINDS
 
@@ -20,7 +19,6 @@ MOST_LEVELS = 20  # of a text column that becomes a category
 FEW_WORDS = 5  # different ones that a column of numbers may hold
 MOSTLY = 0.9  # part of the entries that makes a text column one of numbers or dates
 FEWEST_ROWS = 8  # below which everything follows everything by chance
-CHANCE = 0.01  # of finding a column that separates the classes where none has to do with them
 ID_NAME = re.compile(
     r"(^|.*[\W_])(id|ids|identifier|barcode|uuid|mrn|index|rownames?|nr|nummer|kennung|pseudonym)$"
     r"|^(patient|fall|proband|studien)(en)?[\W_]*(nr|nummer|id)?$|^Unnamed: \d+$",
@@ -76,7 +74,7 @@ def choose_features(
     X = pd.DataFrame(kept)
     names = name_samples(source, id_name)
     X.index = names.unique[np.flatnonzero(outcome.known)]
-    remarks = [*_say_kinds(kinds, id_name), *names.remarks, *remarks, *_say_missing(X), *find_leaks(X, outcome)]
+    remarks = [*_say_kinds(kinds, id_name), *names.remarks, *remarks, *_say_missing(X), *_say_findings(X, outcome)]
     return Features(X, id_name, tuple(remarks))
 
 
@@ -265,70 +263,18 @@ def _say_missing(X: pd.DataFrame) -> list[Remark]:
     ]
 
 
-# Leaks ---------------------------------------------------------------------------------------------------------
-
-
-def find_leaks(X: pd.DataFrame, outcome: Outcome) -> list[Remark]:
-    """Columns that alone give the target away."""
-    if len(X) < FEWEST_ROWS:
-        return []
-    numeric = X.select_dtypes("number")
-    values = numeric.to_numpy(np.float64)
-    kind = KINDS[outcome.task]()
-    classes = kind.strata(kind.entries(outcome.target, trains=False))
-    if len(np.unique(classes)) < 2:
-        if outcome.target.dtype.kind not in "iuf":
-            return []
-        found = [numeric.columns[place] for place in find_time_columns(values, outcome.target)]
-    else:
-        # A column that follows the time is pointed out by the survival model itself.
-        found = [numeric.columns[place] for place in separating_columns(values, classes)]
-        found += [name for name in X.columns.difference(numeric.columns, sort=False) if _decides(X[name], classes)]
-        found += [name for name in X.columns[X.isna().any()] if _decides(X[name].isna(), classes)]
-    what = outcome.columns.get("target", outcome.columns.get("event"))
-    if not found:
-        return []
-    found = list(dict.fromkeys(found))
-    who = (
-        f"column {found[0]!r} alone predicts"
-        if len(found) == 1
-        else f"each of the columns {join_names(found)} alone predicts"
-    )
-    advice = "is it known before the outcome? If not: --drop " + quote(found[0])
-    return [Remark(f"{who} {what!r} perfectly; {advice}", is_warning=True)]
-
-
-def separating_columns(values: np.ndarray, classes: np.ndarray) -> list[int]:
-    """Positions of the columns in which every class has a range of its own, and hardly by chance.
-
-    Parameters
-    ----------
-    values
-        Numbers, missing ones NaN, shape ``(n, n_columns)``.
-    classes
-        Shape ``(n,)``.
-
-    """
-    labels, counts = np.unique(classes, return_counts=True)
-    # Logarithms of how many orders of the classes there are, and in how many of these each is in one piece.
-    n_orders = math.lgamma(len(classes) + 1) - sum(math.lgamma(count + 1) for count in counts)
-    n_separated = math.lgamma(len(labels) + 1)
-    if len(labels) < 2 or math.log(max(values.shape[1], 1)) + n_separated - n_orders > math.log(CHANCE):
-        return []
-    lowest = np.stack([np.fmin.reduce(values[classes == label]) for label in labels])
-    highest = np.stack([np.fmax.reduce(values[classes == label]) for label in labels])
-    order = np.argsort(lowest, axis=0)
-    lowest, highest = np.take_along_axis(lowest, order, 0), np.take_along_axis(highest, order, 0)
-    return np.flatnonzero((highest[:-1] < lowest[1:]).all(axis=0)).tolist()
-
-
-def _decides(column: pd.Series, classes: np.ndarray) -> bool:
-    """Whether all rows of a level are of one class, and levels are few enough for that to mean something."""
-    known = column.notna().to_numpy()
-    levels, classes = column[known].astype(str).to_numpy(), classes[known]
-    n_levels = len(set(levels))
-    pairs = set(zip(levels, classes.tolist(), strict=True))
-    return len(levels) >= max(FEWEST_ROWS, 4 * n_levels) and len(pairs) == n_levels and len(np.unique(classes)) > 1
+def _say_findings(X: pd.DataFrame, outcome: Outcome) -> list[Remark]:
+    """What the data checks found, with the rows and options of the command line."""
+    target_name = outcome.columns.get("target", outcome.columns.get("event", "y"))
+    said = []
+    for finding in check_table(X, outcome.target, kind=KINDS[outcome.task](), target_name=target_name).findings:
+        text = finding.text
+        if finding.rows:
+            text += f" (such as {', '.join(str(X.index[row]) for row in finding.rows)})"
+        if finding.check in ("single column", "after the outcome"):
+            text += f" If not: --drop {quote(finding.columns[0])}"
+        said.append(Remark(text, finding.is_warning))
+    return said
 
 
 # New tables ----------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def report(
         Whether the file contains names, values, gates and predictions of single samples. If not, every number
         summarises at least five samples, so that the file can be shared where patient data cannot.
     audits
-        Whether to run :func:`lspin.audit.audit_leakage`, which is the slowest part.
+        Whether to check the mask by :func:`lspin.audit.audit_leakage`, which is the slowest part.
     random_state
         Seed of the held-out rows, the baselines and the bootstrap.
 
@@ -91,7 +91,9 @@ def report(
         "model": _describe_model(estimator, cohort, target_name),
         "judged": _describe_judgement(comparison),
         **_describe_cohort(cohort, shows_samples=shows_samples),
-        "trust": _describe_trust(estimator, cohort, comparison, parts, shows_samples=shows_samples, audits=audits),
+        "trust": _describe_trust(
+            estimator, cohort, comparison, parts, target_name, shows_samples=shows_samples, audits=audits
+        ),
         "again": _describe_again(estimator, parts, random_state),
     }
     with written_whole(path) as unfinished:
@@ -214,13 +216,15 @@ def _describe_trust(
     cohort: "Cohort",
     comparison: "Comparison | str",
     parts: list[tuple[Any, np.ndarray]],
+    target_name: str,
     *,
     shows_samples: bool,
     audits: bool,
 ) -> dict[str, Any]:
     suspicious = cohort.summary.suspicious
     trust: dict[str, Any] = {
-        "audit": _audit(estimator, *parts[-1]) if audits else {"reason": "The audit was not asked for."},
+        "checks": _check(estimator, parts, target_name, shows_samples=shows_samples),
+        "audit": _audit(estimator, *parts[-1]) if audits else {"reason": "The mask was not checked."},
         "limit": float(cohort.summary.limit),
         "n_suspicious": len(suspicious),
         "histogram": _count_open(cohort.summary.n_selected),
@@ -238,6 +242,17 @@ def _describe_trust(
             "half": float(np.mean(confidence >= 0.5)) if len(confidence) else None,
         }
     return trust
+
+
+def _check(estimator: Any, parts: list[tuple[Any, np.ndarray]], name: str, *, shows_samples: bool) -> dict:
+    """What the data checks say of the training rows, and of held-out rows that are among them."""
+    from lspin.checks import check_table
+    from lspin.reporting.samples import FEWEST_ALIKE
+
+    test = parts[1][0] if len(parts) > 1 else None
+    fewest = 1 if shows_samples else FEWEST_ALIKE
+    found = check_table(*parts[0], kind=estimator.kind_, target_name=name, test=test, fewest=fewest)
+    return {"findings": [finding.text for finding in found.findings], "best": found.best}
 
 
 def _count_open(n_selected: np.ndarray) -> dict[str, list[int]]:
@@ -260,11 +275,12 @@ def _audit(estimator: Any, X: Any, y: np.ndarray) -> dict[str, Any]:
         with threadpool_limits(1):
             found = audit_leakage(estimator, X, y)
     except ValueError as error:
-        return {"reason": f"The leakage audit could not be made: {error}."}
+        return {"reason": f"The mask could not be checked: {error}."}
     numbers = {
         name: value for name, value in found._asdict().items() if isinstance(value, float) and np.isfinite(value)
     }
-    return {"leaks": found.leaks, "verdict": found.verdict, "n_rows": len(y), **numbers}
+    verdict = {"leaks": found.leaks, "settled": found.settled, "verdict": found.verdict}
+    return {**verdict, "n_rows": len(y), **numbers}
 
 
 # How to do it again ------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ def merge_rows(table: Grid, target: np.ndarray, weight: np.ndarray) -> Rows:
     are the same thing to all that follows, and so are two tables that differ in the order of their rows.
 
     """
-    hashes = _hash_rows(table) + _mix(_bits(target.astype(np.float64)) ^ np.uint64(0xD1B54A32D192ED03))
+    hashes = hash_rows(table) + _mix(_bits(target.astype(np.float64)) ^ np.uint64(0xD1B54A32D192ED03))
     order = np.argsort(hashes, kind="stable")
     follows_equal = np.zeros(len(order), bool)
     candidates = np.flatnonzero(np.diff(hashes[order]) == 0) + 1
@@ -29,11 +29,12 @@ def merge_rows(table: Grid, target: np.ndarray, weight: np.ndarray) -> Rows:
 
 def find_shared(table: Grid) -> np.ndarray:
     """Which rows have the same values as another one, shape ``(n,)``."""
-    _, which, counts = np.unique(_hash_rows(gather(table)), return_inverse=True, return_counts=True)
+    _, which, counts = np.unique(hash_rows(gather(table)), return_inverse=True, return_counts=True)
     return counts[which] > 1
 
 
-def _hash_rows(table: Grid) -> np.ndarray:
+def hash_rows(table: Grid) -> np.ndarray:
+    """A number for the content of each row; equal rows have equal ones."""
     values = table.values
     salts = _mix(np.arange(values.shape[1], dtype=np.uint64))
     if sp.issparse(values):

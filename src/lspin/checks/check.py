@@ -1,0 +1,51 @@
+"""All checks of a table and its target."""
+
+from typing import Any
+
+import numpy as np
+
+from lspin.checks.findings import FEWEST_ROWS, Checks, classes_of, read_for_checks
+from lspin.checks.oddities import find_codes, find_copies, find_later, find_spellings
+from lspin.checks.strengths import find_leaks, name_best, score_columns
+from lspin.targets import KINDS, Kind
+
+
+def check_table(
+    X: Any, y: Any, *, kind: Kind | None = None, target_name: str = "y", test: Any = None, fewest: int = 1
+) -> Checks:
+    """Look for what makes a model too good to be true, or its data other than they seem.
+
+    Parameters
+    ----------
+    X, y
+        Table and target.
+    kind
+        Of the target; by default survival times if ``y`` is a structured array, classes if it has text or at most
+        ten values, else a response.
+    target_name
+        Name of the target in the texts.
+    test
+        Other rows that a model is to be judged by, to see whether they are among the first.
+    fewest
+        Smallest number of rows that is told; smaller ones are "fewer than".
+
+    """
+    table = read_for_checks(X, fewest)
+    kind = guess_kind(y) if kind is None else kind
+    findings, best = [], None
+    if len(y) >= FEWEST_ROWS:
+        strengths, measure = score_columns(table, y, kind)
+        best = name_best(table, strengths, measure)
+        findings += find_leaks(table, y, kind, strengths, measure, target_name)
+        known = {name for finding in findings for name in finding.columns}
+        findings += find_later(table, classes_of(y, kind), known)
+    return Checks([*findings, *find_copies(table, y, test), *find_codes(table), *find_spellings(table, y)], best)
+
+
+def guess_kind(y: Any) -> Kind:
+    """The kind of a target, by what it looks like."""
+    values = np.asarray(y)
+    if values.dtype.names:
+        return KINDS["survive"]()
+    is_number = values.dtype.kind in "iuf"
+    return KINDS["regress" if is_number and len(np.unique(values)) > 10 else "classify"]()
