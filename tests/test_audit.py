@@ -142,6 +142,22 @@ def test_few_rows_are_no_evidence(n_rows, reason):
     assert reason in found.verdict
 
 
+def test_the_few_telling_columns_of_very_many_are_found(monkeypatch):
+    noise = np.random.default_rng(3).normal(size=(N, 60))
+    wide = np.hstack([X, noise])
+
+    def choose(table):
+        return np.hstack([encode_in_mask(table), table[:, 4:] > 0])
+
+    monkeypatch.setattr(audit, "MOST_COLUMNS", 8)
+    found = audit_leakage(Selector(choose, sign, LABELS), wide, sign(X))
+    assert found.leaks
+    assert found.mask > 0.9
+    shown = audit_leakage(Selector(lambda table: np.ones(table.shape, bool), sign, LABELS), wide, sign(X))
+    assert shown.evaluator > 0.9
+    assert not shown.leaks
+
+
 def test_a_mask_that_tells_no_more_than_the_values_is_no_leak():
     def choose(X):
         return show(np.ones(len(X)), sign(X), ~sign(X), np.zeros(len(X)))

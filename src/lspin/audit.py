@@ -18,6 +18,7 @@ MOST_HIDDEN = 0.05  # gain that chance may hide; above it no verdict is given
 AS_GOOD = 0.95  # part of the model's gain over chance that the mask alone has where the two cannot be told apart
 LEAST_ABOVE_CHANCE = 0.05  # of the mask's score, from which this counts
 N_FOLDS = 5
+MOST_COLUMNS = 200  # that an evaluator looks at: those most related to y in the rows it learns from
 MOST_COPIES, MOST_ROWS = 10, 20_000  # of each row under other rows' masks, and of all rows an evaluator learns
 N_EXCHANGES = 5
 N_BINS = 4  # of a response, which take the place of classes where masks are exchanged
@@ -97,6 +98,8 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, rand
 
     This is about the mask. Columns that give the answer away are no leak in this sense: see
     :func:`lspin.checks.check_table`.
+
+    Of more than 200 columns, an evaluator looks at those most related to y in the rows it learns from.
 
     For survival times, the evaluators predict the martingale residual: the number of events of a row (0 or 1)
     minus the number expected by its time if all rows had the same hazard. The 0.02 refer to its variance.
@@ -217,14 +220,16 @@ def _predict_from_values(question: _Question, values: np.ndarray, seen: np.ndarr
     """Judge each row's own selection by an evaluator that learned from other rows, under yet other rows' masks."""
     predicted = np.empty((len(values), question.n_outputs))
     for learned, judged in question.folds:
+        kept = _choose_columns(question, np.where(seen[learned], values[learned], np.nan), learned)
+        shown, numbers = seen[:, kept], values[:, kept]
         n_copies = max(1, min(MOST_COPIES, MOST_ROWS // len(learned)))
         rows = np.tile(learned, n_copies)
-        masks = seen[question.rng.choice(learned, len(rows))]
+        masks = shown[question.rng.choice(learned, len(rows))]
         predicted[judged] = _learn_and_predict(
             question,
-            np.where(masks, values[rows], np.nan),
+            np.where(masks, numbers[rows], np.nan),
             rows,
-            np.where(seen[judged], values[judged], np.nan),
+            np.where(shown[judged], numbers[judged], np.nan),
             evaluator,
         )
     return predicted
@@ -233,7 +238,9 @@ def _predict_from_values(question: _Question, values: np.ndarray, seen: np.ndarr
 def _predict_from_features(question: _Question, features: np.ndarray) -> np.ndarray:
     predicted = np.empty((len(features), question.n_outputs))
     for learned, judged in question.folds:
-        predicted[judged] = _learn_and_predict(question, features[learned], learned, features[judged])
+        kept = _choose_columns(question, features[learned], learned)
+        inputs = features[:, kept]
+        predicted[judged] = _learn_and_predict(question, inputs[learned], learned, inputs[judged])
     return predicted
 
 
@@ -250,6 +257,21 @@ def _learn_and_predict(
     if question.classes is None:
         return fitted.predict(judged)[:, None]
     return np.log(np.maximum(fitted.predict_proba(judged), FLOOR))
+
+
+def _choose_columns(question: _Question, inputs: np.ndarray, rows: np.ndarray) -> np.ndarray | slice:
+    """Of very many columns, those most related to y in the rows to learn from; hidden values are at the mean."""
+    if inputs.shape[1] <= MOST_COLUMNS:
+        return slice(None)
+    codes = question.codes[rows]
+    goals = codes[:, None] if question.classes is None else codes[:, None] == np.arange(len(question.classes))
+    goals = goals - goals.mean(axis=0)
+    known = ~np.isnan(inputs)
+    filled = np.where(known, inputs, 0.0)
+    filled = np.where(known, filled - filled.sum(axis=0) / np.maximum(known.sum(axis=0), 1), 0.0)
+    spread = np.sqrt((filled**2).sum(axis=0))[:, None] * np.sqrt((goals**2).sum(axis=0))
+    related = np.divide(np.abs(filled.T @ goals), spread, out=np.zeros(spread.shape), where=spread > 0)
+    return np.sort(np.argsort(-related.max(axis=1), kind="stable")[:MOST_COLUMNS])
 
 
 def _decide(question: _Question, predicted: np.ndarray) -> np.ndarray:

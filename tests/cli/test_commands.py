@@ -422,7 +422,7 @@ def test_a_report_is_written_whole_or_not_at_all(folder, tmp_path, monkeypatch):
     monkeypatch.setattr("lspin.reporting.page.report", Module.report)
     arguments = ["report", folder / "classify.lspin", folder / "patients.csv", "-o", tmp_path / "report.html"]
     run(*arguments, "--no-samples")
-    settings = {"eval_set": None, "target_name": "diagnosis", "shows_samples": False}
+    settings = {"eval_set": None, "target_name": "diagnosis", "shows_samples": False, "verbose": 1}
     assert calls == [(N, N, "P00", settings)]
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
     (tmp_path / "report.html").unlink()

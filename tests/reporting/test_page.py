@@ -314,6 +314,15 @@ def test_no_name_can_end_the_script_that_holds_it(page, content):
     assert "https://" not in text
 
 
+def test_the_report_says_what_it_is_doing(classifier, table, labels, tmp_path, capsys):
+    report(classifier, table[0], labels, tmp_path / "r.html", verbose=1)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines[:-1]] == [f"lspin: {place} of 5" for place in range(1, 6)]
+    assert lines[-1].startswith("lspin: done")
+    report(classifier, table[0], labels, tmp_path / "r.html", audits=False)
+    assert capsys.readouterr().err == ""
+
+
 def test_the_page_points_at_a_column_that_gives_the_answer_away(table, labels, tmp_path):
     X = pd.DataFrame(table[0].copy(), columns=list("abcde"))
     X["discharge code"] = np.where(labels == "yes", 7.0, 1.0) + (np.arange(96) % 3)

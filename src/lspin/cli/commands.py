@@ -351,6 +351,7 @@ def report(
             eval_set=None if test is None else given[1],
             target_name=name,
             shows_samples=samples,
+            verbose=int(not quiet),
         )
     for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
         say(f"  ! Warning: {text}")

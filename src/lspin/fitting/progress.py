@@ -60,3 +60,26 @@ class Progress:
             self._bar.total = max(self._finished, 1)  # a search may end with fewer fits than it was given
             self._bar.refresh()
         self._bar.close()
+
+
+class Stages:
+    """A line on the standard error for each part of a long task, with the seconds so far."""
+
+    def __init__(self, n_stages: int, *, shown: bool) -> None:
+        self._n_stages, self._shown = n_stages, shown
+        self._place = 0
+        self._start = time.monotonic()
+
+    def begin(self, what: str) -> None:
+        """Say which part begins."""
+        self._place += 1
+        self._say(f"lspin: {self._place} of {self._n_stages}, {what}")
+
+    def end(self) -> None:
+        """Say that all is done."""
+        self._say("lspin: done")
+
+    def _say(self, text: str) -> None:
+        if self._shown:
+            seconds = time.monotonic() - self._start
+            print(f"{text} ({seconds:.0f} s)" if seconds >= 1 else text, file=sys.stderr, flush=True)

@@ -68,7 +68,7 @@ def read_numbers(column: pd.Series, notation: Notation = POINTS) -> Cells:
 
     """
     if pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column):
-        numbers = column.astype(np.float64)
+        numbers = column if column.dtype == np.float32 else column.astype(np.float64)
         infinite = pd.Series(np.isinf(numbers), column.index)
         return Cells(numbers.mask(infinite), _no_words(), numbers[infinite].astype(str), notation)
     words = column.dropna().astype(object).map(as_word)

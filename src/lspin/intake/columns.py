@@ -17,6 +17,7 @@ from lspin.targets import KINDS
 
 MOST_LEVELS = 20  # of a text column that becomes a category
 FEW_WORDS = 5  # different ones that a column of numbers may hold
+MOST_DROPPED = 5  # columns that advice names
 MOSTLY = 0.9  # part of the entries that makes a text column one of numbers or dates
 FEWEST_ROWS = 8  # below which everything follows everything by chance
 ID_NAME = re.compile(
@@ -98,7 +99,7 @@ COLUMN_KINDS = {
     "category": "",
     "constant": "with one value only",
     "date": "of dates (days since some day would be a number to learn from)",
-    "id": "that are identifiers",
+    "id": "of identifiers",
     "text": "of free text",
 }
 
@@ -257,9 +258,11 @@ def _say_missing(X: pd.DataFrame) -> list[Remark]:
     n_columns = int((gaps > 0).sum())
     if not n_columns:
         return []
-    share = gaps.sum() / X.size
+    n_gaps = int(gaps.sum())
+    said = f"{count(n_gaps, 'entry')} of {X.size:,} ({n_gaps / X.size:.1%})" if n_gaps > 1 else "1 entry"
+    verb = "are" if n_gaps > 1 else "is"
     return [
-        Remark(f"{share:.1%} of the entries are missing, in {count(n_columns, 'column')}; their gates stay shut")
+        Remark(f"{said} {verb} missing, in {count(n_columns, 'column')}; a gate of a missing value stays shut")
     ]
 
 
@@ -270,9 +273,10 @@ def _say_findings(X: pd.DataFrame, outcome: Outcome) -> list[Remark]:
     for finding in check_table(X, outcome.target, kind=KINDS[outcome.task](), target_name=target_name).findings:
         text = finding.text
         if finding.rows:
-            text += f" (such as {', '.join(str(X.index[row]) for row in finding.rows)})"
+            what = "rows " if X.index.name == "row" else ""
+            text += f" (such as {what}{' and '.join(str(X.index[row]) for row in finding.rows)})"
         if finding.check in ("single column", "after the outcome"):
-            text += f" If not: --drop {quote(finding.columns[0])}"
+            text += " If not:" + "".join(f" --drop {quote(name)}" for name in finding.columns[:MOST_DROPPED])
         said.append(Remark(text, finding.is_warning))
     return said
 

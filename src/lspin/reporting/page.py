@@ -38,6 +38,7 @@ def report(
     shows_samples: bool = True,
     audits: bool = True,
     random_state: int = 0,
+    verbose: int = 0,
 ) -> Path:
     """Write a report on a fitted model to one HTML file that needs no network.
 
@@ -61,6 +62,8 @@ def report(
         Whether to check the mask by :func:`lspin.audit.audit_leakage`, which is the slowest part.
     random_state
         Seed of the held-out rows, the baselines and the bootstrap.
+    verbose
+        1 to say on the standard error what is being done.
 
     Returns
     -------
@@ -68,6 +71,7 @@ def report(
 
     """
     from lspin.estimators.posing import unwrap_eval_set
+    from lspin.fitting.progress import Stages
     from lspin.reporting.held_out import compare
     from lspin.reporting.samples import gather
 
@@ -80,22 +84,33 @@ def report(
     if eval_set is not None:
         X_test, y_test, *_ = unwrap_eval_set(eval_set)
         parts.append((X_test, _read_target(estimator, X_test, y_test, name="eval_set's y")))
+    stages = Stages(5, shown=verbose > 0)
+    stages.begin("judging on held-out rows, beside familiar models")
     comparison = compare(
         estimator, X, target, eval_set=parts[1] if eval_set is not None else None, random_state=random_state
     )
+    stages.begin(f"explaining {sum(len(y) for _, y in parts):,} samples")
     cohort = gather(estimator, parts)
-    content = {
+    stages.begin("finding subgroups and laying out the page")
+    content: dict[str, Any] = {
         "title": title or f"What a prediction of {target_name} rests on",
         "target": target_name,
         "shows_samples": shows_samples,
         "model": _describe_model(estimator, cohort, target_name),
         "judged": _describe_judgement(comparison),
         **_describe_cohort(cohort, shows_samples=shows_samples),
-        "trust": _describe_trust(
-            estimator, cohort, comparison, parts, target_name, shows_samples=shows_samples, audits=audits
-        ),
         "again": _describe_again(estimator, parts, random_state),
     }
+    stages.begin("checking the data")
+    checks = _check(estimator, parts, target_name, shows_samples=shows_samples)
+    stages.begin("checking the mask")
+    audit = _audit(estimator, *parts[-1]) if audits else {"reason": "The mask was not checked."}
+    content["trust"] = {
+        "checks": checks,
+        "audit": audit,
+        **_describe_trust(estimator, cohort, comparison, shows_samples=shows_samples),
+    }
+    stages.end()
     with written_whole(path) as unfinished:
         unfinished.write_text(fill_template(content), encoding="utf-8")
     return Path(path)
@@ -215,16 +230,11 @@ def _describe_trust(
     estimator: Any,
     cohort: "Cohort",
     comparison: "Comparison | str",
-    parts: list[tuple[Any, np.ndarray]],
-    target_name: str,
     *,
     shows_samples: bool,
-    audits: bool,
 ) -> dict[str, Any]:
     suspicious = cohort.summary.suspicious
     trust: dict[str, Any] = {
-        "checks": _check(estimator, parts, target_name, shows_samples=shows_samples),
-        "audit": _audit(estimator, *parts[-1]) if audits else {"reason": "The mask was not checked."},
         "limit": float(cohort.summary.limit),
         "n_suspicious": len(suspicious),
         "histogram": _count_open(cohort.summary.n_selected),

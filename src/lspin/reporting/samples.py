@@ -13,6 +13,7 @@ from lspin.fitting.ensemble import GROUPS
 from lspin.fitting.found import average_memberships, count_findings
 from lspin.fitting.prediction import predict_member
 from lspin.metrics import GateSummary, summarise_gates
+from lspin.tables.grid import Grid
 from lspin.tables.reading import columns_of_inputs, is_missing
 from lspin.targets import Kind
 
@@ -59,6 +60,7 @@ def gather(estimator: Any, parts: list[tuple[Any, np.ndarray]]) -> Cohort:
     explanations = [explain(estimator, X) for X, _ in chosen]
     explanation = explanations[0] if len(parts) == 1 else _join(*explanations)
     tables = [estimator._read(X) for X, _ in chosen]
+    by_column = [_by_column(table) for table in tables]
     strength = np.zeros(len(explanation.feature_names))
     np.add.at(strength, explanation.columns, np.abs(explanation.open_contributions).sum(axis=1))
     features = np.argsort(-strength, kind="stable")
@@ -80,7 +82,10 @@ def gather(estimator: Any, parts: list[tuple[Any, np.ndarray]]) -> Cohort:
         features=features,
         values={
             int(column): np.concatenate(
-                [_column_of(table, int(column), estimator.n_features_in_, estimator._levels) for table in tables]
+                [
+                    _column_of(table, int(column), estimator.n_features_in_, estimator._levels)
+                    for table in by_column
+                ]
             )
             for column in features
         },
@@ -147,6 +152,13 @@ def _join_missing(*parts: Explanation) -> sp.csr_array | None:
         for part, shape in zip(parts, shapes, strict=True)
     ]
     return sp.csr_array(sp.vstack(filled, format="csr"))
+
+
+def _by_column(table: Grid) -> Grid:
+    """The same table, if sparse with its columns within reach."""
+    if not table.is_sparse:
+        return table
+    return Grid(sp.csc_array(table.values), None if table.missing is None else sp.csc_array(table.missing))
 
 
 def _column_of(table: Any, column: int, n_columns: int, levels: Any) -> np.ndarray:

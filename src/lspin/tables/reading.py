@@ -228,4 +228,7 @@ def _refuse_duplicate_names(X: Any) -> None:
 
 def columns_of_inputs(n_columns: int, levels: Levels) -> np.ndarray:
     """The column that each input comes from."""
-    return np.repeat(np.arange(n_columns), [len(levels.get(column, (0,))) for column in range(n_columns)])
+    n_inputs = np.ones(n_columns, int)
+    for column, names in levels.items():
+        n_inputs[column] = len(names)
+    return np.repeat(np.arange(n_columns), n_inputs)
