@@ -26,7 +26,15 @@ SOURCES = {
 MODULES = {name: path for name, path in SOURCES.items() if name != "__init__"}
 ROOMS = sorted({name.split(".")[0] for name in MODULES})
 HEAVY = {"jax", "optax", "matplotlib", "anndata", "pooch", "h5py", "rdata", "shap", "openpyxl", "pyarrow"}
-DOOR = {"LSPINClassifier", "LSPINCox", "LSPINRegressor", "load", "report", "__version__"}  # names of lspin itself
+DOOR = {
+    "LSPINClassifier",
+    "LSPINCox",
+    "LSPINRegressor",
+    "load",
+    "read_table",
+    "report",
+    "__version__",
+}  # names of lspin itself
 
 
 def imports_of(tree):

@@ -140,22 +140,20 @@ def fit(
     as_json: JsonOption = False,
 ) -> None:
     """Read, prepare, fit, write, tell."""
-    survives = _check_target(target, task, time, event)
+    _check_target(target, task, time, event)
     if context_only and not context:
         raise typer.BadParameter("--context-only is about the columns of --context: name them")
-    from lspin.intake.columns import choose_features, find_context
+    from lspin.intake.columns import find_context
     from lspin.intake.files import check_writable, read_source
-    from lspin.intake.outcomes import read_outcome, read_survival_outcome
+    from lspin.intake.table import read_parts
 
     check_writable(output)
     check_arguments(None, table)
     source = read_source(table)
     say_source(source, quiet)
-    if survives:
-        outcome = read_survival_outcome(source.frame, str(time), str(event), notation=source.notation)
-    else:
-        outcome = read_outcome(source.frame, str(target), task.value, notation=source.notation)
-    chosen = choose_features(source, outcome, id_name=id_column, dropped=drop or ())
+    outcome, chosen = read_parts(
+        source, target, time=time, event=event, task=task.value, id_column=id_column, drop=drop or ()
+    )
     remarks = [*outcome.remarks, *chosen.remarks]
     say_remarks(remarks, quiet)
     seen = find_context(context, chosen, source.frame.columns) if context else None
@@ -203,8 +201,8 @@ def check_arguments(model: Path | None, table: str) -> None:
     raise ValueError(f"the model comes first, then the table: {table} is a model; write {table} {model}")
 
 
-def _check_target(target: str | None, task: Task, time: str | None, event: str | None) -> bool:
-    """Whether times are to be predicted; options that do not go together are wrong usage."""
+def _check_target(target: str | None, task: Task, time: str | None, event: str | None) -> None:
+    """Options that do not go together are wrong usage."""
     survives = task is Task.survive or time is not None or event is not None
     if survives and (time is None or event is None):
         raise typer.BadParameter("to predict times, give both --time and --event")
@@ -212,7 +210,6 @@ def _check_target(target: str | None, task: Task, time: str | None, event: str |
         raise typer.BadParameter("--time and --event say what to predict; leave out --target and --task")
     if not survives and target is None:
         raise typer.BadParameter("say what to predict: --target COLUMN, or --time COLUMN --event COLUMN")
-    return survives
 
 
 @app.command(help="Predict for the rows of a table: predictions, and the features behind each.")

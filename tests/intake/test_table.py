@@ -1,0 +1,40 @@
+"""A file read in Python is what the command line fits on."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lspin
+from messy_tables import make_patients, write_english, write_german
+
+PATIENTS = make_patients()
+
+
+def test_german_and_english_files_give_the_same_table(tmp_path):
+    write_german(PATIENTS, tmp_path / "de.csv", {(4, "CRP"): "<0,5"})
+    write_english(PATIENTS, tmp_path / "en.csv", {(4, "crp"): "<0.5"})
+    german = lspin.read_table(tmp_path / "de.csv", target="gestorben", drop=["monate"])
+    english = lspin.read_table(tmp_path / "en.csv", target="died", drop=["months"])
+    assert german.task == english.task == "classify"
+    pd.testing.assert_frame_equal(german.X.set_axis(english.X.columns, axis=1), english.X, check_dtype=False)
+    assert list(german.X.index[:2]) == ["P001", "P002"]
+    np.testing.assert_array_equal(german.y == "ja", english.y == "yes")
+    np.testing.assert_array_equal(english.X["platelets"], PATIENTS["platelets"])
+    assert "'CRP': 1 entry such as '<0,5', a limit; it counts as the limit (0.5)" in german.remarks
+
+
+def test_times_and_events_are_read(tmp_path):
+    write_german(PATIENTS, tmp_path / "de.csv")
+    table = lspin.read_table(tmp_path / "de.csv", time="monate", event="gestorben")
+    np.testing.assert_allclose(table.y["time"], PATIENTS["months"])
+    np.testing.assert_array_equal(table.y["event"], PATIENTS["died"] == "yes")
+    assert table.task == "survive"
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"time": "months"}, {"target": "died", "time": "months", "event": "died"}]
+)
+def test_the_target_must_be_named(options, tmp_path):
+    write_english(PATIENTS, tmp_path / "en.csv")
+    with pytest.raises(ValueError, match="name the target, or both time and event"):
+        lspin.read_table(tmp_path / "en.csv", **options)
