@@ -35,7 +35,7 @@ ARCHITECTURE = Architecture(
 START = Start(gate_spread=0.4, gate_bias=0.1, own=0.0, prediction_spread=1.0)
 NETWORKS = init_networks(RNG, ARCHITECTURE, START)
 VALUES = RNG.normal(size=(N, D)).astype(np.float32)
-QUIET = Moment(*(jnp.float32(part) for part in (0.5, 0.0, 1.0, 1.0)))  # without noise, all penalties on
+QUIET = Moment(*(jnp.float32(part) for part in (0.5, 0.0, 1.0, 0.1, 0.0)))  # without noise, all penalties on
 STRENGTHS = Strengths(
     sparsity=0.1, noise_scale=0.5, final_noise=1.0, learning_rate=0.0, gate_rate=1.0, weight_decay=0.0,
     gate_decay=0.0, gate_decay_until=1.0, gate_shrink=0.0, exchange=0.5,

@@ -4,6 +4,7 @@ from scipy.stats import norm
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
 from lspin.core.penalties import (
+    certainty_penalty,
     diversity_penalty,
     label_affinity,
     rbf_affinity,
@@ -29,6 +30,12 @@ def test_sparsity_means_the_same_at_any_width():
     shut = np.full((6, 1000), -30.0)
     wide = sparsity_penalty(np.hstack([means, shut]), 0.7, SHARES[:, None])
     assert float(wide) == pytest.approx(float(sparsity_penalty(means, 0.7, SHARES[:, None])), rel=1e-5)
+
+
+def test_certainty_costs_where_gates_are_beyond_fully_open_or_shut():
+    means = np.array([[-0.9, -0.6, 0.2], [0.5, 0.76, 0.96]])
+    # The gate 0.5 + mean is clipped to [0, 1] well within these bounds.
+    assert certainty_penalty(means, np.array([[0.25], [0.75]])) == pytest.approx(0.25 * 0.14**2 + 0.75 * 0.2**2)
 
 
 def test_stability_matches_a_double_loop_over_pairs():

@@ -131,8 +131,8 @@ def test_the_path_starts_where_all_gates_are_shut_and_the_choice_costs_least(tab
 
 def test_rows_to_judge_by_choose_the_sparsity_and_the_model_is_kept(table):
     X, y = table
-    model = LSPINRegressor(**QUICK, n_restarts=1).fit(X[:64], y[:64], eval_set=(X[64:], y[64:]))
-    listed = LSPINRegressor(**QUICK, n_restarts=1).fit(X[:64], y[:64], eval_set=[(X[64:], y[64:])])
+    model = LSPINRegressor(**LINEAR, n_restarts=1).fit(X[:64], y[:64], eval_set=(X[64:], y[64:]))
+    listed = LSPINRegressor(**LINEAR, n_restarts=1).fit(X[:64], y[:64], eval_set=[(X[64:], y[64:])])
     np.testing.assert_array_equal(listed.predict(X), model.predict(X))
     chosen = model.path_[model.path_["sparsity"] == model.sparsity_]
     chosen = chosen[chosen["weight_decay"] == model.weight_decay_].iloc[0]

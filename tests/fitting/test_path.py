@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lspin.fitting.path import Candidate, Tried, beats_constant, deal, next_prices, split_rows, weighted_median
+from lspin.fitting.path import Candidate, beats_constant, deal, next_prices, split_rows, weighted_median
 from lspin.tables.grid import Grid, Rows
 from lspin.targets import Classes, Response, Times
 
@@ -98,6 +98,6 @@ def test_a_walk_ends_where_both_neighbours_cost_more(costs, data):
 )
 def test_a_constant_is_beaten_by_two_standard_errors_only(score, target, kind, expected):
     def scored(value):
-        return Tried(Candidate(0.1, 0.0, 1.0, value, 1.0, 1.0), [], 1.0)
+        return Candidate(0.1, 0.0, 1.0, value, 1.0, 1.0)
 
     assert beats_constant(scored(score), scored(0.5), target, kind) == expected

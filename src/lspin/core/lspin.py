@@ -84,20 +84,27 @@ class LocallySparse:
 def at_progress(progress: Array, strengths: Strengths) -> Moment:
     """What of the objective is on at a point of the schedule in [0, 1)."""
     xp = progress.__array_namespace__()
-    rise = strengths.price_rise
-    pricing = xp.where(progress < rise, progress / xp.maximum(rise, 1e-9), 1.0)
+    exploring = xp.astype(progress < GATES_SETTLE, xp.float32)
+    allowed = price_level(progress / strengths.last_reached, strengths.first_price, strengths.last_price)
     return Moment(
         noise_scale=strengths.noise_scale * (1 - (1 - strengths.final_noise) * progress),
-        exploring=xp.astype(progress < GATES_SETTLE, xp.float32),
+        exploring=exploring,
         relating=xp.astype(progress >= RELATIONS_START, xp.float32),
-        pricing=pricing * price_factor(progress, strengths.price_start),
+        price=xp.minimum(strengths.sparsity * risen_part(progress, strengths.price_rise), allowed),
+        exchange=exploring * strengths.exchange * risen_part(progress, strengths.exchange_rise),
     )
 
 
-def price_factor(progress: Array, price_start: Array | float) -> Array:
-    """Part of the price at a point of the schedule: it rises by equal factors until gates are fixed."""
+def risen_part(progress: Array, until: Array | float) -> Array:
+    """A part that rises evenly from 0 to 1 until a point of the schedule; 1 where that is its start."""
     xp = progress.__array_namespace__()
-    return price_start ** xp.maximum(1 - progress / GATES_SETTLE, 0.0)
+    return xp.where(progress < until, progress / xp.maximum(until, 1e-9), 1.0)
+
+
+def price_level(part: Array, first: Array | float, last: Array | float) -> Array:
+    """A price that rises from the first to the last by equal factors: what it is after a part of the way."""
+    xp = part.__array_namespace__()
+    return first * (last / first) ** xp.minimum(part, 1.0)
 
 
 def rate_factor(progress: Array) -> Array:

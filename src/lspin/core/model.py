@@ -11,6 +11,7 @@ from lspin.core.losses import Loss
 from lspin.core.networks import Layer, Layers, apply_layers, init_layers, silu, softmax, tanh
 from lspin.core.noise import normal, split_key, uniform
 from lspin.core.penalties import (
+    certainty_penalty,
     diversity_penalty,
     label_affinity,
     rbf_affinity,
@@ -20,6 +21,7 @@ from lspin.core.penalties import (
 from lspin.core.rows import AnyRows, Batch, Dense, spread_gates
 
 LARGEST_SIZE = 3.0  # of a feature's own value, as its gate sees it
+ANY_PRICE = 1e9  # no price of a gate is as high
 FILL = 0.3  # rows filled with foreign values, as a part of those that see foreign gates
 
 
@@ -56,7 +58,11 @@ class Strengths(NamedTuple):
     bandwidth: float = 1.0  # of the RBF affinity
     anchoring: float = 0.0  # pull of the predictor's weights towards the anchor
     price_rise: float = 0.0  # part of the run over which the sparsity rises to its full price
-    price_start: float = 1.0  # part of the price at the start, from where it rises until gates are fixed
+    first_price: float = ANY_PRICE  # the price is never above one that rises by equal factors from this
+    last_price: float = ANY_PRICE  # to this
+    last_reached: float = 1.0  # part of the run at which it is there
+    exchange_rise: float = 0.0  # part of the run over which the share of foreign gates rises from 0
+    edge: float = 0.0  # pull on gates that are surer than it takes to be fully open or shut
 
 
 class Tuning(NamedTuple):
@@ -97,9 +103,10 @@ class Moment(NamedTuple):
     """Where in its schedule a training step stands."""
 
     noise_scale: Array
-    exploring: Array  # 1 while gates are noisy and exchanged, 0 once they are settled
+    exploring: Array  # 1 while gates are noisy, 0 once they are settled
     relating: Array  # 1 where stability and diversity are on, else 0
-    pricing: Array  # part of the price that is asked
+    price: Array  # of an open gate
+    exchange: Array  # share of the rows that see another row's gates
 
 
 class Explored(NamedTuple):
@@ -195,7 +202,8 @@ def objective(
     means, gates, outputs = explore(networks, batch, key, moment, tuning)
     shares = batch.values.by_row(batch.shares)
     total = architecture.loss.average(outputs, batch.target, batch.shares)
-    total += strengths.sparsity * moment.pricing * sparsity_penalty(means, moment.noise_scale, shares)
+    total += moment.price * sparsity_penalty(means, moment.noise_scale, shares)
+    total += strengths.edge * certainty_penalty(means, shares)
     if tuning.anchor is not None:
         total += strengths.anchoring * ((networks.prediction[0].weights - tuning.anchor) ** 2).sum()
     if architecture.affinity is not None:
@@ -216,7 +224,7 @@ def explore(networks: Networks, batch: Batch, key: Array, moment: Moment, tuning
     """
     noise_key, exchange_key, other_key = split_key(key, 3)
     partner_key, row_key = split_key(exchange_key, 2)
-    values, share = batch.values, moment.exploring * tuning.strengths.exchange
+    values, share = batch.values, moment.exchange
 
     def sample(means: Array, noise_key: Array) -> Array:
         noise = normal(noise_key, means.shape)

@@ -6,6 +6,8 @@
 from lspin.core.arrays import Array
 from lspin.core.gates import open_probability
 
+SURE = 0.76  # mean at which a gate is fully open, or its opposite fully shut, with some room: tanh(1)
+
 
 def sparsity_penalty(means: Array, noise_scale: Array, shares: Array) -> Array:
     """Expected number of open gates of a sample: the sum over features, averaged over samples.
@@ -13,6 +15,15 @@ def sparsity_penalty(means: Array, noise_scale: Array, shares: Array) -> Array:
     ``shares`` is broadcast to the shape of the means: ``(n, 1)`` for a table, ``(m,)`` for stored entries.
     """
     return (open_probability(means, noise_scale) * shares).sum()
+
+
+def certainty_penalty(means: Array, shares: Array) -> Array:
+    """How far gates are beyond fully open or shut: the sum over features, averaged over samples.
+
+    Without it means run off to where the tanh is flat, and the price cannot shut a gate that was open for long.
+    """
+    xp = means.__array_namespace__()
+    return (xp.clip(xp.abs(means) - SURE, 0.0, None) ** 2 * shares).sum()
 
 
 def stability_penalty(gates: Array, affinity: Array, shares: Array) -> Array:

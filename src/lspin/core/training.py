@@ -132,6 +132,8 @@ def train(
     seed: int,
     report: Report | None = None,
     keeps_stages: bool = False,
+    begin: float = 0.0,
+    end: float = 1.0,
 ) -> Trained:
     """Train a method; an interrupt from the keyboard ends training early and keeps what there is.
 
@@ -153,17 +155,20 @@ def train(
         Called now and then.
     keeps_stages
         Whether to keep the weights now and then.
+    begin, end
+        The part of the schedule that is gone through.
 
     """
     prepare_compiler()
     forget_programs(advance)
     limits = Limits(np.int32(max_epochs), np.float32(patience))
     tuning = jax.tree.map(lambda part: np.clip(part, -LARGEST, LARGEST).astype(_precision(part)), tuning)
-    run = start_run(start, np.uint32(seed), max(HISTORY_SIZE, bucket_size(max_epochs)))
+    first, last = (int(np.ceil(part * max_epochs)) for part in (begin, end))
+    run = start_run(start, np.uint32(seed), max(HISTORY_SIZE, bucket_size(max_epochs)), first)
     interrupted = False
     stages: list[tuple[float, Any]] = []
     try:
-        for until in np.unique(np.linspace(1, max_epochs, N_PARTS + 1).astype(np.int32)):
+        for until in np.unique(np.linspace(1, last - first, N_PARTS + 1).astype(np.int32)):
             run = advance(run, rows, valid, tuning, limits, until, method=method, batch_size=batch_size)
             done = int(run.epoch)  # waits for the program
             if report is not None:
@@ -189,14 +194,14 @@ def _precision(part: Any) -> type:
     return np.int32 if np.asarray(part).dtype.kind in "iu" else np.float32
 
 
-def start_run(weights: Any, key: np.uint32, history_size: int) -> Run:
-    """A run before its first epoch."""
+def start_run(weights: Any, key: np.uint32, history_size: int, clock: int = 0) -> Run:
+    """A run before its first epoch, at some epoch of its schedule."""
     run = Run(
         weights=weights,
         moments=optax.scale_by_adam().init(weights),
         key=key,
         epoch=np.int32(0),
-        clock=np.int32(0),
+        clock=np.int32(clock),
         best=weights,
         best_loss=np.float32(np.inf),
         epochs_since_best=np.int32(0),

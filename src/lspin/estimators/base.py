@@ -121,7 +121,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
             Weight of each row, shape ``(n_samples,)``. A row of weight 2 equals the row given twice.
         eval_set
             Rows to choose start and sparsity on, ``(X, y)`` or ``(X, y, sample_weight)``, instead of rows held out
-            from ``X``; a list with one such tuple is taken too. The chosen model is then not fitted again.
+            from ``X``; a list with one such tuple is taken too. The chosen model is then not fitted again, but a
+            network with hidden layers is trained on from where it was chosen.
 
         """
         self.__dict__.pop("members_", None)

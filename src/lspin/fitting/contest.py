@@ -438,7 +438,7 @@ def near_bar(problem: Problem, contender: Contender, splits: list[Split]) -> flo
 
 def settle(problem: Problem, choice: Choice, contender: Contender, splits: list[Split]) -> Choice:
     """The network's choice, or the model of groups where that is as good on the same held-out rows."""
-    if not choice.fits:  # a constant, or no time for any network
+    if len(choice.fits) < len(splits):  # a constant, or no time for a network
         return contender.choice(interrupted=choice.interrupted)
     valid = [split.valid for split in splits]
     outputs = [

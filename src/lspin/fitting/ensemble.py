@@ -30,7 +30,7 @@ from lspin.fitting.path import (
 )
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
-from lspin.fitting.rising import choose_rising
+from lspin.fitting.rising import choose_rising, list_problems
 from lspin.tables.grid import Rows
 
 GROUPS, NETWORKS = "groups", "networks"  # where a model may start
@@ -85,10 +85,10 @@ def solve(problem: Problem, valid: Rows | None, plan: Plan, rng: np.random.Rando
     contender = _find_contender(problem, valid, plan, split_seed)
     problem = replace(problem, n_valid=max((len(split.valid.target) for split in splits), default=0))
     tried = seeds[: plan.n_restarts if valid is not None else 1]
-    n_settings = len(problem.recipe.prices) + len(problem.recipe.first_prices) + 1
-    n_tried = n_settings * len(splits) * len(tried)
+    n_tried = _count_settings(problem) * len(splits) * len(tried)
     with Progress(_count_fits(plan, n_tried), shown=plan.shows_progress) as progress:
         choice = _choose(problem, splits, plan, tried, progress, contender)
+        problem = problem if choice.recipe is None else replace(problem, recipe=choice.recipe)
         ready = choice.fits[:1] if _may_serve(plan, choice, valid) else []
         jobs = [_member_job(problem, splits, valid, plan, choice, seed) for seed in seeds[: plan.n_members]]
         if choice.interrupted:
@@ -129,6 +129,13 @@ def _find_contender(problem: Problem, valid: Rows | None, plan: Plan, seed: int)
     return contender
 
 
+def _count_settings(problem: Problem) -> int:
+    """Fits of each split and seed that the search may take."""
+    if problem.recipe.path is not None:
+        return len(list_problems(problem))
+    return len(problem.recipe.prices) + len(problem.recipe.first_prices) + 1
+
+
 def _count_fits(plan: Plan, n_tried: int) -> int:
     if plan.n_features is not None:
         return WAVE * N_WAVES + plan.n_members - 1
@@ -148,15 +155,16 @@ def _choose(
         return _match_features(problem, splits, plan, seeds[0], progress, contender)
     if plan.sparsity is not None:
         return Choice(plan.sparsity, decay, [], [], False)
-    if problem.recipe.price_start < 1 and splits:
-        return choose_rising(problem, splits, seed=seeds[0], progress=progress)
-    if contender is None:
-        return choose_price(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress)
-    bar = find_bar(problem, contender, splits) if NETWORKS in plan.starts else -np.inf
-    if bar == -np.inf:
+    bar = np.inf if contender is None else -np.inf
+    if contender is not None and NETWORKS in plan.starts:
+        bar = find_bar(problem, contender, splits)
+    if contender is not None and bar == -np.inf:
         return contender.choice(interrupted=False)
-    choice = choose_price(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress, bar=bar)
-    return settle(problem, choice, contender, splits)
+    if problem.recipe.path is not None and splits:
+        choice = choose_rising(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress, bar=bar)
+    else:
+        choice = choose_price(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress, bar=bar)
+    return choice if contender is None else settle(problem, choice, contender, splits)
 
 
 def _match_features(
@@ -171,6 +179,11 @@ def _match_features(
     assert plan.n_features is not None
     if contender is not None and (NETWORKS not in plan.starts or find_bar(problem, contender, splits) == -np.inf):
         return contender.choice(interrupted=False)
+    if problem.recipe.path is not None and splits:
+        read = choose_rising(
+            problem, splits, seeds=[seed], n_jobs=plan.n_jobs, progress=progress, n_features=plan.n_features
+        )
+        return read if contender is None else settle(problem, read, contender, splits)
     job = Job(np.arange(problem.n_rows), problem.rows.weight, None, 0.0, fallback_decay(problem), seed)
     found = find_price(problem, plan.n_features, job, n_jobs=plan.n_jobs, progress=progress)
     if contender is None or found.interrupted:
@@ -186,8 +199,9 @@ def _match_features(
 
 def _may_serve(plan: Plan, choice: Choice, valid: Rows | None) -> bool:
     """Whether a model of the search is a member as it is: it saw all the rows, or there is no time left."""
-    # A level of a rising price is a draft: the fit at its price ends with a phase of fixed gates.
-    saw_all_rows = plan.n_features is not None or (valid is not None and choice.setting is None)
+    # A level of a rising price is a draft, from which training goes on.
+    is_final = choice.setting is None and choice.start is None
+    saw_all_rows = is_final and (plan.n_features is not None or valid is not None)
     return choice.interrupted or (saw_all_rows and not plan.bootstrap)
 
 
@@ -202,4 +216,8 @@ def _member_job(
         total = max(round(weight.sum()), 1)
         counts = np.random.default_rng(seed).multinomial(total, weight / weight.sum())
         which, weight = which[counts > 0], counts[counts > 0].astype(np.float64)
-    return Job(which, weight, valid, choice.sparsity, choice.weight_decay, seed, setting=choice.setting)
+    # Members are to differ, so only a single model goes on from what the search found.
+    start = choice.start if plan.n_members == 1 else None
+    return Job(
+        which, weight, valid, choice.sparsity, choice.weight_decay, seed, setting=choice.setting, start=start
+    )

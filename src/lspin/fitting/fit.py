@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from lspin.core.arrays import bucket_size, pad
-from lspin.core.lspin import LocallySparse
-from lspin.core.model import Architecture, Networks, Start, Strengths, Tuning, init_networks
+from lspin.core.lspin import GATES_SETTLE, LocallySparse
+from lspin.core.model import ANY_PRICE, Architecture, Networks, Start, Strengths, Tuning, init_networks
 from lspin.core.networks import Layer
 from lspin.core.penalties import squared_distances
 from lspin.core.rows import AnyTable, place_dense, place_entries
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Report = Callable[[float, float, float], None]  # part of the fit that is done, loss, open gates
 
+GOING_ON = 0.4  # part of the schedule at which training goes on from given weights
+SETTLING_STEPS = 60  # after which the predictor behind the fixed gates of a level is judged
 SHUT = -1.0  # bias of a gate that never opens
 HISTORY = ("loss", "validation_loss", "n_open")  # what training keeps of every epoch
 
@@ -39,6 +41,7 @@ class Job(NamedTuple):
     weight_decay: float
     seed: int
     prepared: Prepared | None = None  # what is known of the training rows, where several fits share them
+    start: Networks | None = None  # weights to go on from, in training's own form
     setting: Setting | None = None  # of a model of groups, which needs no training
 
 
@@ -90,8 +93,8 @@ def fit_groups(problem: Problem, job: Job, rows: Rows) -> Fit:
 
 
 def train_networks(problem: Problem, job: Job, rows: Rows, report: Report | None) -> Fit:
-    """Train both networks from a random start."""
-    prepared, trained = _train(problem, job, rows, report, keeps_stages=False)
+    """Train both networks from a random start, or go on from given weights."""
+    prepared, trained = _train(problem, job, rows, report, begin=0.0 if job.start is None else GOING_ON)
     return Fit(finish_member(trained.weights, prepared, rows), trained.history, trained.interrupted)
 
 
@@ -99,20 +102,39 @@ class Stage(NamedTuple):
     """A model on the way of a run whose price rises."""
 
     progress: float  # part of the schedule that was done
+    weights: Networks  # in training's own form
     fit: Fit
 
 
 def train_stages(problem: Problem, job: Job, report: Report | None) -> list[Stage]:
-    """Train both networks and keep what they are on the way."""
+    """Train both networks until gates would be fixed, and keep what they are on the way."""
     rows = training_rows(problem, job)
-    prepared, trained = _train(problem, job, rows, report, keeps_stages=True)
-    members = [(done, finish_member(weights, prepared, rows)) for done, weights in trained.stages]
-    return [Stage(done, Fit(member, trained.history, trained.interrupted)) for done, member in members]
+    prepared, trained = _train(problem, job, rows, report, keeps_stages=True, end=GATES_SETTLE)
+    return [
+        Stage(done, weights, Fit(finish_member(weights, prepared, rows), trained.history, trained.interrupted))
+        for done, weights in trained.stages
+    ]
+
+
+def settle_networks(problem: Problem, job: Job) -> Fit:
+    """The gates that a job starts from, fixed, and the predictor behind them after a short last phase."""
+    rows = training_rows(problem, job)
+    prepared, trained = _train(problem, job, rows, None, begin=GATES_SETTLE, n_steps=SETTLING_STEPS)
+    return Fit(finish_member(trained.weights, prepared, rows), trained.history, trained.interrupted)
 
 
 def _train(
-    problem: Problem, job: Job, rows: Rows, report: Report | None, *, keeps_stages: bool
+    problem: Problem,
+    job: Job,
+    rows: Rows,
+    report: Report | None,
+    *,
+    keeps_stages: bool = False,
+    begin: float = 0.0,
+    end: float = 1.0,
+    n_steps: int | None = None,
 ) -> "tuple[Prepared, Trained]":
+    """Go through a part of the schedule, of given length if ``n_steps`` says so."""
     from lspin.core.training import refuse_divergence, train
 
     prepared = prepare_rows(problem, rows) if job.prepared is None else job.prepared
@@ -124,18 +146,25 @@ def _train(
     room = measure_room([problem.rows, valid], prepared, batch_size) if prepared.encoding.zero_is_absent else None
     architecture = design(problem, prepared, room)
     rng = np.random.default_rng(job.seed)
+    start = start_networks(rng, architecture, problem.recipe.start, prepared.anchor)
+    n_batches = max(len(rows.target) // batch_size, 1)
+    max_epochs = problem.max_epochs or count_epochs(problem.recipe, n_batches)
+    if n_steps is not None:
+        max_epochs = min(max_epochs, int(np.ceil(n_steps / (n_batches * (end - begin)))))
     trained = train(
         LocallySparse(architecture),
-        start_networks(rng, architecture, problem.recipe.start, prepared.anchor),
+        start if job.start is None else job.start,
         place_rows(rows, prepared, padded, room, problem.affinity_matrix, trains=True),
         place_rows(valid, prepared, padded_valid, room, None, trains=False),
         tune(problem, job, rows, prepared),
-        max_epochs=problem.max_epochs or count_epochs(problem.recipe, max(len(rows.target) // batch_size, 1)),
+        max_epochs=max_epochs,
         patience=problem.patience if job.valid is not None else np.inf,
         batch_size=batch_size,
         seed=int(rng.integers(2**32)),
         report=report,
         keeps_stages=keeps_stages,
+        begin=begin,
+        end=end,
     )
     refuse_divergence(
         trained,
@@ -164,6 +193,8 @@ def design(problem: Problem, prepared: Prepared, room: "Room | None") -> Archite
 def tune(problem: Problem, job: Job, rows: Rows, prepared: Prepared) -> Tuning:
     """What the compiled program of a fit is given."""
     recipe, anchor = problem.recipe, prepared.anchor
+    first_price, last_price = price_range(problem) if job.start is None else (ANY_PRICE, ANY_PRICE)
+    is_path = job.sparsity == last_price
     # Shrinkage picks the columns a hidden gating layer sees: linear gates and condensed rows have none to pick.
     shrinks = bool(recipe.gating_layers) and prepared.view is None
     strengths = Strengths(
@@ -184,9 +215,21 @@ def tune(problem: Problem, job: Job, rows: Rows, prepared: Prepared) -> Tuning:
         bandwidth=median_distance(rows, prepared) if problem.affinity == "rbf" else 1.0,
         anchoring=recipe.anchoring,
         price_rise=recipe.price_rise,
-        price_start=recipe.price_start,
+        first_price=first_price,
+        last_price=max(last_price, job.sparsity),
+        last_reached=GATES_SETTLE if is_path else GOING_ON,
+        exchange_rise=recipe.exchange_rise,
+        edge=recipe.edge,
     )
     return Tuning(strengths, prepared.owners, None if anchor is None else anchor.weights)
+
+
+def price_range(problem: Problem) -> tuple[float, float]:
+    """Between which prices a run is a path; beyond any price where it is none."""
+    if problem.recipe.path is None:
+        return ANY_PRICE, ANY_PRICE
+    first, last = (part * problem.kind.highest_price(problem.rows) for part in problem.recipe.path)
+    return first, last
 
 
 def start_networks(

@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from lspin.core.model import Networks
 from lspin.fitting.fit import Fit, Job, fit_job, prepare_job
 from lspin.fitting.groups import Setting
 from lspin.fitting.judging import Standing, excess, row_losses
-from lspin.fitting.prediction import predict_counted
+from lspin.fitting.prediction import Counted, predict_counted
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
 from lspin.fitting.recipe import Recipe
@@ -63,6 +64,8 @@ class Choice(NamedTuple):
     interrupted: bool
     setting: Setting | None = None  # of a model of groups, where that was chosen
     contest: tuple[Standing, ...] = ()  # what it was chosen from, where groups and networks compete
+    start: Networks | None = None  # weights to go on from, where a level of a rising price was chosen
+    recipe: Recipe | None = None  # of the run that was chosen, where several compete
 
 
 def fallback_decay(problem: Problem) -> float:
@@ -176,7 +179,7 @@ def choose_price(
     # Ties go to the sparser model.
     tried = sorted([closed, *tried], key=lambda t: -t.candidate.sparsity)
     target = np.concatenate([split.valid.target for split in splits])
-    beaten = interrupted or any(beats_constant(t, closed, target, problem.kind) for t in tried)
+    beaten = interrupted or any(beats_constant(t.candidate, closed.candidate, target, problem.kind) for t in tried)
     allowed = [t for t in tried if t.fits or not beaten]
     best = min(allowed, key=lambda t: t.cost, default=closed)
     if problem.tolerance >= ALL_GAIN:
@@ -205,13 +208,13 @@ def find_sparsest(problem: Problem, splits: list[Split], tried: list[Tried]) -> 
     return min(close, key=lambda t: t.candidate.mean_features)
 
 
-def beats_constant(tried: Tried, closed: Tried, target: np.ndarray, kind: Kind) -> bool:
+def beats_constant(candidate: Candidate, constant: Candidate, target: np.ndarray, kind: Kind) -> bool:
     """Whether a model's score is above a constant's by two standard errors.
 
     An overconfident model can be right more often and still have a higher loss, for its few mistakes.
     """
-    chance = closed.candidate.validation_score
-    return bool(tried.candidate.validation_score > chance + 2 * kind.standard_error(chance, target))
+    chance = constant.validation_score
+    return bool(candidate.validation_score > chance + 2 * kind.standard_error(chance, target))
 
 
 def _stages(
@@ -260,7 +263,7 @@ def try_settings(
     fits, interrupted = run_jobs(problem, jobs, n_jobs, progress)
     by_start = [fits[i : i + len(splits)] for i in range(0, len(fits) - len(splits) + 1, len(splits))]
     starts = [
-        (judge(job, made, splits, problem.kind), made)
+        (judge(job.sparsity, job.weight_decay, predict_held_out(made, splits), splits, problem.kind), made)
         for job, made in zip(jobs[:: len(splits)], by_start, strict=False)
     ]
     groups = [starts[i : i + len(seeds)] for i in range(0, len(starts), len(seeds))]
@@ -273,29 +276,23 @@ def keep_best(starts: list[tuple[Candidate, list[Fit]]], recipe: Recipe) -> Trie
     return Tried(*starts[0], float(np.mean([candidate.cost(recipe) for candidate, _ in starts[:N_JUDGED]])))
 
 
-def judge(job: Job, fits: list[Fit], splits: list[Split], kind: Kind) -> Candidate:
-    """How models with the settings of a job do on the rows held out from each."""
-    said = [predict_counted([fit.member], split.valid.grid) for fit, split in zip(fits, splits, strict=True)]
-    outputs = [one.outputs for one in said]
-    n_open = np.concatenate([one.n_open for one in said])
-    return _candidate(job.sparsity, job.weight_decay, outputs, n_open, splits, kind)
+def predict_held_out(fits: list[Fit], splits: list[Split]) -> list[Counted]:
+    """What each model says of the rows held out from it."""
+    return [predict_counted([fit.member], split.valid.grid) for fit, split in zip(fits, splits, strict=True)]
 
 
-def judge_closed(problem: Problem, splits: list[Split]) -> Tried:
-    """The sparse end of the path: all gates shut, the same prediction for every row."""
-    price, decay = problem.kind.highest_price(problem.rows), fallback_decay(problem)
+def predict_constant(problem: Problem, splits: list[Split]) -> list[Counted]:
+    """The same of a model with all gates shut."""
     outputs = problem.kind.constant(problem.rows)
-    everywhere = [np.tile(outputs, (len(split.valid.target), 1)) for split in splits]
-    n_open = np.zeros(sum(len(split.valid.target) for split in splits))
-    closed = _candidate(price, decay, everywhere, n_open, splits, problem.kind)
-    return Tried(closed, [], closed.cost(problem.recipe))
+    sizes = [len(split.valid.target) for split in splits]
+    return [Counted(np.tile(outputs, (size, 1)), np.zeros(size, int)) for size in sizes]
 
 
-def _candidate(
-    price: float, decay: float, outputs: list[np.ndarray], n_open: np.ndarray, splits: list[Split], kind: Kind
-) -> Candidate:
-    valid = [split.valid for split in splits]
+def judge(price: float, decay: float, said: list[Counted], splits: list[Split], kind: Kind) -> Candidate:
+    """How models of a setting do on the rows held out from each."""
+    valid, outputs = [split.valid for split in splits], [one.outputs for one in said]
     weight = np.concatenate([rows.weight for rows in valid])
+    n_open = np.concatenate([one.n_open for one in said])
     return Candidate(
         sparsity=price,
         weight_decay=decay,
@@ -304,6 +301,13 @@ def _candidate(
         n_features=weighted_median(n_open, weight),
         mean_features=float(np.average(n_open, weights=weight)),
     )
+
+
+def judge_closed(problem: Problem, splits: list[Split]) -> Tried:
+    """The sparse end of the path: all gates shut, the same prediction for every row."""
+    price, decay = problem.kind.highest_price(problem.rows), fallback_decay(problem)
+    closed = judge(price, decay, predict_constant(problem, splits), splits, problem.kind)
+    return Tried(closed, [], closed.cost(problem.recipe))
 
 
 def held_out_loss(outputs: list[np.ndarray], valid: list[Rows], kind: Kind) -> float:

@@ -9,7 +9,7 @@ from lspin.tables.grid import Rows
 from lspin.targets.kind import Kind
 
 FEWEST_EPOCHS = 10
-MOST_EPOCHS = 250  # as long as that leaves a recipe its fewest steps
+MOST_EPOCHS = 375  # as long as that leaves a recipe its fewest steps
 LINEAR_GATES_BELOW = 200  # rows: with fewer, the gates of a linear predictor are linear too
 MANY_COLUMNS = 300  # inputs beyond which the price rises through a run, and no groups of rows are looked for
 MOST_SOLVED = 4000  # rows up to which their products are worth an eigendecomposition
@@ -32,25 +32,28 @@ class Recipe(NamedTuple):
     gate_shrink_by_price: float
     exchange: float
     start: Start
-    prices: tuple[float, ...]  # sparsities of the path, as parts of the loss without any feature
+    prices: tuple[float, ...]  # sparsities of separate fits, as parts of the loss without any feature
     first_prices: tuple[float, ...]  # those at which the weight decay is chosen
-    decays: tuple[float, ...] = (0.0, 3.0)  # tried at the first prices, and at the chosen one again
+    decays: tuple[float, ...] = (0.0, 3.0)  # tried at the first prices, and at the chosen one again; or a run each
     usual_decay: float = 0.3  # where no rows are held out to choose it by
     feature_price: float = 0.007  # what one more open gate must gain on held-out rows, by the rule that chooses
     most_features: float = np.inf  # of the median held-out row
     gate_decay_by_decay: float = 0.3  # of the prediction network's decay, for the gating network
     price_rise: float = 0.0
-    price_start: float = 1.0  # below 1, a run is a path: the price rises from this part of it
+    path: tuple[float, float] | None = None  # first and last price of a run that is a path, parts as of the prices
+    edge: float = 0.0  # pull on gates that are surer than it takes to be fully open or shut
+    exchange_rise: float = 0.0  # part of the run over which the share of foreign gates rises from 0
+    strict_noise: float | None = None  # of a second run, which meets all foreign gates from its start
     anchoring: float = 0.0
     n_screened: int | None = None  # features that get a gate; None: all
     sees_scores: bool = False  # whether gates look at the scores of a ridge instead of at the inputs
 
 
 NONLINEAR = Recipe(
-    gating_layers=(100, 100),
-    steps=2000,
-    fewest_steps=600,
-    noise_scale=1.0,
+    gating_layers=(50, 50),
+    steps=3000,
+    fewest_steps=1100,
+    noise_scale=0.7,
     final_noise=0.8,
     learning_rate=5e-3,
     gate_rate=1.0,
@@ -59,10 +62,16 @@ NONLINEAR = Recipe(
     gate_decay_until=0.5,
     gate_shrink=1.0,
     gate_shrink_by_price=0.0,
-    exchange=0.5,
+    exchange=0.6,
     start=Start(gate_spread=0.4, gate_bias=0.0, own=0.0, prediction_spread=1.0),
-    prices=(0.1, 0.045, 0.029, 0.02, 0.01, 0.0055, 0.003),
-    first_prices=(0.029, 0.01),
+    prices=(),
+    first_prices=(),
+    decays=(0.0,),
+    usual_decay=0.0,
+    path=(0.02, 0.06),
+    edge=1.0,
+    exchange_rise=0.6,
+    strict_noise=1.0,
 )
 LINEAR_GATES = NONLINEAR._replace(gating_layers=(), gate_rate=3.0, gate_decay=0.0)
 LINEAR = Recipe(
@@ -80,8 +89,8 @@ LINEAR = Recipe(
     gate_shrink_by_price=320.0,
     exchange=0.0,
     start=Start(gate_spread=1.0, gate_bias=0.0, own=0.0, prediction_spread=0.3),
-    prices=NONLINEAR.prices,
-    first_prices=NONLINEAR.first_prices,
+    prices=(0.1, 0.045, 0.029, 0.02, 0.01, 0.0055, 0.003),
+    first_prices=(0.029, 0.01),
 )
 LINEAR_SMALL = LINEAR._replace(
     gating_layers=(), noise_scale=0.3, prices=(0.1, 0.03, 0.01, 0.003, 0.001), first_prices=(0.01, 0.001)
@@ -98,11 +107,11 @@ RISING = LINEAR._replace(
     gate_shrink=0.0,
     gate_shrink_by_price=0.0,
     start=Start(gate_spread=1.0, gate_bias=0.5, own=0.0, prediction_spread=0.3),
-    prices=(0.05,),
+    prices=(),
+    first_prices=(),
     decays=(0.0,),
     usual_decay=0.0,
-    feature_price=0.004,
-    price_start=2e-3,
+    path=(1e-4, 0.05),
 )
 WIDE = Recipe(
     gating_layers=(16,),
@@ -144,16 +153,17 @@ SPARSE = WIDE._replace(
 )
 # A hidden layer needs foreign gates, and more noise than a naive Bayes start does.
 WIDE_NONLINEAR = WIDE._replace(
-    learning_rate=3e-3, exchange=0.5, decays=NONLINEAR.decays, usual_decay=NONLINEAR.usual_decay, anchoring=0.0,
+    learning_rate=3e-3, exchange=0.5, decays=(0.0, 3.0), usual_decay=0.3, anchoring=0.0,
     start=WIDE.start._replace(prediction_spread=1.0),
 )  # fmt: skip
 SPARSE_NONLINEAR = WIDE_NONLINEAR._replace(n_screened=None, sees_scores=False)
 
 # What a feature tells of a hazard is little beside what it tells of a class, and so is what a gate tells.
 NOISE_GAIN = 0.5  # nats in all that a feature which says nothing is expected to gain on the rows it is fitted to
-HAZARDS_NONLINEAR: dict[str, Any] = {"decays": (1.0, 3.0, 10.0), "usual_decay": 3.0, "gate_decay_by_decay": 1.0}
-HAZARDS_LINEAR: dict[str, Any] = {
-    **HAZARDS_NONLINEAR, "gate_decay_by_decay": 4.0, "noise_scale": 1.0, "exchange": 0.25,
+HAZARDS: dict[str, Any] = {"decays": (1.0, 3.0, 10.0), "usual_decay": 3.0, "noise_scale": 1.0}
+HAZARDS_LINEAR: dict[str, Any] = {**HAZARDS, "gate_decay_by_decay": 4.0, "exchange": 0.25}
+HAZARDS_NONLINEAR: dict[str, Any] = {
+    **HAZARDS, "gate_decay_by_decay": 1.0, "exchange_rise": 0.0, "strict_noise": None, "path": (0.003, 0.06),
 }  # fmt: skip
 
 
@@ -199,6 +209,14 @@ def look_at_context(recipe: Recipe) -> Recipe:
     # A few columns need no hidden layer, and gates that start half open tell contexts apart sooner.
     start = start._replace(gate_bias=0.0)
     return recipe._replace(sees_scores=False, gating_layers=(), gate_rate=LINEAR_GATES.gate_rate, start=start)
+
+
+def list_runs(recipe: Recipe, decays: tuple[float, ...]) -> list[Recipe]:
+    """Recipes of the runs whose paths compete: one for each weight decay, and a strict one if there is one."""
+    runs = [recipe._replace(usual_decay=decay) for decay in decays]
+    if recipe.strict_noise is None:
+        return runs
+    return [*runs, runs[0]._replace(noise_scale=recipe.strict_noise, exchange_rise=0.0)]
 
 
 def count_epochs(recipe: Recipe, n_batches: int) -> int:

@@ -1,57 +1,177 @@
 """The whole path in one run: the price rises while both networks learn, and models on the way are judged."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 
 from lspin.core.arrays import Array
-from lspin.core.lspin import GATES_SETTLE, price_factor
-from lspin.core.model import settled_gates
+from lspin.core.lspin import GATES_SETTLE, price_level
+from lspin.core.model import Networks, settled_gates
 from lspin.core.networks import Layer
 from lspin.core.rows import Dense
-from lspin.fitting.fit import Fit, Job, Stage, prepare_job, train_stages, training_rows
+from lspin.fitting.fit import (
+    Fit,
+    Job,
+    Report,
+    Stage,
+    prepare_job,
+    price_range,
+    settle_networks,
+    train_stages,
+    training_rows,
+)
+from lspin.fitting.judging import excess, row_losses
 from lspin.fitting.linear import fit_linear
-from lspin.fitting.path import Choice, Split, Tried, fallback_decay, judge, judge_closed
-from lspin.fitting.prediction import Member
+from lspin.fitting.path import (
+    FALLBACK_PRICE,
+    ONE_ERROR,
+    Candidate,
+    Choice,
+    Split,
+    beats_constant,
+    fallback_decay,
+    judge,
+    predict_constant,
+    predict_held_out,
+)
+from lspin.fitting.prediction import Counted, Member
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
+from lspin.fitting.recipe import list_runs
 from lspin.tables.encoding import encode, gating_context
 from lspin.tables.grid import Rows
 
-FIRST_JUDGED = 0.3  # part of the schedule before which gates are mostly open
-PENALTY = 1e-4  # of the predictor's weights, once the gates of a level are fixed
+FIRST_JUDGED = 0.2  # part of the schedule before which gates have hardly learned
+EVERY = 2  # of the parts of a run, a model is judged
+PENALTY = 1e-4  # of a linear predictor's weights, once the gates of a level are fixed
 
 
-def choose_rising(problem: Problem, splits: list[Split], *, seed: int, progress: Progress) -> Choice:
-    """Train once on each split, judge every level on the held-out rows and choose the one that costs least."""
-    closed = judge_closed(problem, splits)
-    decay = fallback_decay(problem)
-    highest = problem.recipe.prices[0] * closed.candidate.sparsity
-    runs: list[list[Stage]] = []
-    for split in splits:
-        job = Job(split.train, split.weight, split.valid, highest, decay, seed)
-        runs.append(settle_levels(problem, prepare_job(problem, job), progress))
-        progress.finish_fit()
-    levels = [judge_stage(problem, splits, stages, highest) for stages in zip(*runs, strict=False)]
-    tried = sorted([closed, *levels], key=lambda level: -level.candidate.sparsity)
-    best = min(tried, key=lambda level: level.cost)
-    interrupted = any(stage.fit.interrupted for stages in runs for stage in stages)
-    path = [level.candidate for level in tried]
-    return Choice(best.candidate.sparsity, decay, path, best.fits, interrupted)
+class Rung(NamedTuple):
+    """A level of a path on the held-out rows."""
+
+    candidate: Candidate
+    fits: list[Fit]  # of all splits, with settled predictors
+    losses: np.ndarray  # of every held-out row
+    problem: Problem  # with the recipe of its run
+    start: Networks | None  # weights of the first split, to go on from; none for a constant
 
 
-def settle_levels(problem: Problem, job: Job, progress: Progress) -> list[Stage]:
-    """The models of a run that are judged, each with the best predictor behind its gates."""
-    stages = train_stages(problem, job, progress.report)
-    rows = training_rows(problem, job)
-    judged = [stage for stage in stages if FIRST_JUDGED <= stage.progress <= GATES_SETTLE + 1e-9]
-    return [stage._replace(fit=settle_predictor(problem, stage.fit, rows)) for stage in judged]
+def choose_rising(
+    problem: Problem,
+    splits: list[Split],
+    *,
+    seeds: list[int],
+    n_jobs: int | None,
+    progress: Progress,
+    n_features: int | None = None,
+    bar: float = np.inf,
+) -> Choice:
+    """Train a few times on each split, judge every level of every run on the held-out rows, and choose one.
+
+    Without ``n_features``, the level with the fewest features of those that are nearly as good as the best; else
+    the best of those whose median row opens the wanted number of gates, or the nearest to it. No further run is
+    made once none of the levels has a held-out loss below the ``bar``.
+    """
+    runs = [(posed, seed) for posed in list_problems(problem) for seed in seeds]
+    rungs: list[Rung] = []
+    interrupted = False
+    for batch in [runs] if bar == np.inf else [[run] for run in runs]:
+        found, judged, interrupted = try_runs(batch, splits, n_jobs, progress)
+        if not rungs or len(judged) == len(splits):
+            rungs, splits = rungs + found, judged
+        if interrupted or min(rung.candidate.validation_loss for rung in rungs) > bar:
+            break
+    if not rungs:
+        return Choice(FALLBACK_PRICE, fallback_decay(problem), [], [], True)
+    closed = judge_constant(problem, splits)
+    best = choose_rung(problem, splits, closed, rungs) if n_features is None else match_rung(rungs, n_features)
+    path = sorted([closed, *rungs], key=lambda rung: -rung.candidate.sparsity)
+    return Choice(
+        best.candidate.sparsity,
+        best.candidate.weight_decay,
+        [rung.candidate for rung in path],
+        best.fits,
+        interrupted,
+        start=best.start,
+        recipe=best.problem.recipe,
+    )
+
+
+def try_runs(
+    runs: list[tuple[Problem, int]], splits: list[Split], n_jobs: int | None, progress: Progress
+) -> tuple[list[Rung], list[Split], bool]:
+    """All levels of some runs, the splits they are judged by, and whether there was an interrupt.
+
+    An interrupt may leave but some splits of a first run; what is whole is then judged by these.
+    """
+    jobs = [(problem, draft_job(problem, split, seed)) for problem, seed in runs for split in splits]
+    walked = list(run_paths(jobs, n_jobs, progress))
+    by_run = [walked[i : i + len(splits)] for i in range(0, len(walked), len(splits))]
+    judged = splits[: len(by_run[0])] if by_run else splits
+    rungs = [
+        judge_rung(problem, judged, stages)
+        for (problem, _), paths in zip(runs, by_run, strict=False)
+        if len(paths) >= len(judged)
+        for stages in zip(*paths, strict=False)
+    ]
+    return rungs, judged, len(walked) < len(jobs) or was_interrupted(walked[-1])
+
+
+def list_problems(problem: Problem) -> list[Problem]:
+    """The problem with the recipe of each run that competes."""
+    decays = problem.recipe.decays if problem.weight_decay is None else (problem.weight_decay,)
+    return [replace(problem, recipe=recipe) for recipe in list_runs(problem.recipe, decays)]
+
+
+def draft_job(problem: Problem, split: Split, seed: int) -> Job:
+    """One run of a split, up to the last price of the path."""
+    _, last = price_range(problem)
+    return Job(split.train, split.weight, split.valid, last, problem.recipe.usual_decay, seed)
+
+
+def run_paths(jobs: list[tuple[Problem, Job]], n_jobs: int | None, progress: Progress) -> Iterator[list[Stage]]:
+    """The judged models of each run, in the order of the jobs, until one is interrupted."""
+    if min(effective_n_jobs(n_jobs), len(jobs)) == 1:
+        walked = (walk_path(problem, job, progress.report) for problem, job in jobs)
+    else:
+        walked = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(walk_path)(*job) for job in jobs)
+    try:
+        for stages in walked:
+            yield stages
+            progress.finish_fit()
+            if was_interrupted(stages):
+                return
+    except KeyboardInterrupt:
+        return
+
+
+def was_interrupted(stages: list[Stage]) -> bool:
+    """Whether a run ended early."""
+    return not stages or any(stage.fit.interrupted for stage in stages)
+
+
+def walk_path(problem: Problem, job: Job, report: Report | None = None) -> list[Stage]:
+    """The models of a run that are judged, each with a predictor that has settled behind its gates."""
+    job = prepare_job(problem, job)
+    stages = train_stages(problem, job, report)[::-1]
+    judged = [stage for stage in stages[::EVERY] if stage.progress >= FIRST_JUDGED - 1e-9] or stages[:1]
+    return [stage._replace(fit=settle_stage(problem, job, stage)) for stage in judged[::-1]]
+
+
+def settle_stage(problem: Problem, job: Job, stage: Stage) -> Fit:
+    """The model of a stage as it is judged."""
+    if problem.prediction_layers:
+        return settle_networks(problem, job._replace(start=stage.weights))
+    return settle_predictor(problem, stage.fit, training_rows(problem, job))
 
 
 def settle_predictor(problem: Problem, fit: Fit, rows: Rows) -> Fit:
     """The same gates with the best linear predictor behind them."""
     loss, member = problem.kind.loss, fit.member
-    first, *rest = member.networks.prediction
-    if rest:
-        return fit
+    (first,) = member.networks.prediction
     gated = gate_rows(member, rows)
     used = np.flatnonzero(gated.any(axis=0))
     start = Layer(first.weights[used], first.bias)
@@ -70,10 +190,53 @@ def gate_rows(member: Member, rows: Rows) -> Array:
     return Dense(inputs).open(gates, member.encoding.shared_owners).values
 
 
-def judge_stage(problem: Problem, splits: list[Split], stages: tuple[Stage, ...], highest: float) -> Tried:
-    """One level of the path on the held-out rows of all splits."""
-    price = highest * float(price_factor(np.float64(stages[0].progress), problem.recipe.price_start))
+# Judging -----------------------------------------------------------------------------------------------------
+
+
+def judge_rung(problem: Problem, splits: list[Split], stages: tuple[Stage, ...]) -> Rung:
+    """One level of a run on the held-out rows of all splits."""
+    price = float(price_level(np.float64(stages[0].progress / GATES_SETTLE), *price_range(problem)))
     fits = [stage.fit for stage in stages]
-    job = Job(np.arange(0), np.zeros(0), None, price, fallback_decay(problem), 0)
-    candidate = judge(job, fits, splits, problem.kind)
-    return Tried(candidate, fits, candidate.cost(problem.recipe))
+    said = predict_held_out(fits, splits)
+    candidate = judge(price, problem.recipe.usual_decay, said, splits, problem.kind)
+    return Rung(candidate, fits, list_losses(problem, said, splits), problem, stages[0].weights)
+
+
+def judge_constant(problem: Problem, splits: list[Split]) -> Rung:
+    """The sparse end of every path."""
+    said = predict_constant(problem, splits)
+    price = problem.kind.highest_price(problem.rows)
+    candidate = judge(price, problem.recipe.usual_decay, said, splits, problem.kind)
+    return Rung(candidate, [], list_losses(problem, said, splits), problem, None)
+
+
+def list_losses(problem: Problem, said: list[Counted], splits: list[Split]) -> np.ndarray:
+    """Loss of every held-out row, split by split."""
+    return row_losses(problem.kind, [one.outputs for one in said], [split.valid for split in splits])
+
+
+def choose_rung(problem: Problem, splits: list[Split], closed: Rung, rungs: list[Rung]) -> Rung:
+    """The level with the fewest features of those that are nearly as good as the best.
+
+    A constant is no choice where a model is right more often than it by two standard errors.
+    """
+    target = np.concatenate([split.valid.target for split in splits])
+    weight = np.concatenate([split.valid.weight for split in splits])
+    beaten = any(beats_constant(rung.candidate, closed.candidate, target, problem.kind) for rung in rungs)
+    allowed = rungs if beaten else [closed, *rungs]
+    lowest = min(allowed, key=lambda rung: rung.candidate.validation_loss, default=closed)
+    gain = max(closed.candidate.validation_loss - lowest.candidate.validation_loss, 0.0)
+    dearest = lowest.candidate.validation_loss + problem.tolerance * gain
+    close = [
+        rung
+        for rung in allowed
+        if rung.candidate.validation_loss <= dearest and excess(rung.losses, lowest.losses, weight) <= ONE_ERROR
+    ]
+    return min(close, key=lambda rung: rung.candidate.mean_features, default=closed)
+
+
+def match_rung(rungs: list[Rung], n_features: int) -> Rung:
+    """The best of the levels whose median held-out row opens the wanted number of gates, or the nearest to it."""
+    nearest = min(abs(rung.candidate.n_features - n_features) for rung in rungs)
+    matching = [rung for rung in rungs if abs(rung.candidate.n_features - n_features) <= nearest]
+    return min(matching, key=lambda rung: rung.candidate.validation_loss)
