@@ -7,12 +7,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
 from benchmarks.method import Everyday, Wanted, demand, load_method
-from benchmarks.protocol import CpuTimer, accuracy_or_r2
+from benchmarks.protocol import CpuTimer, accuracy_or_r2, rate_probabilities
 from benchmarks.runs import Case
-from lspin.metrics import expected_calibration_error
 
 
 def load_everyday(name: str) -> Everyday:
@@ -35,17 +34,12 @@ def fit_everyday(offered: Everyday, X: Any, y: np.ndarray, wanted: Wanted) -> tu
 
 
 def score_model(model: Any, X: Any, y: np.ndarray, wanted: Wanted) -> dict[str, float]:
-    """Accuracy or R²; of classes 0, 1, ... also log loss and calibration error, of two the area under the curve.
-
-    A probability of 0 counts as 2e-16, as in scikit-learn.
-    """
+    """Accuracy or R²; for classes also log loss and calibration error, for two the area under the curve."""
     scores = {"score": accuracy_or_r2(model.predict(X), y, is_regression=wanted.is_regression)}
     if wanted.n_classes is None:
         return scores
-    probabilities = np.asarray(model.predict_proba(X), np.float64)
-    probabilities /= probabilities.sum(axis=1, keepdims=True)  # those in single precision sum up to 1 but roughly
-    scores["log_loss"] = log_loss(y, probabilities, labels=np.arange(wanted.n_classes))
-    scores["ece"] = expected_calibration_error(y, probabilities)
+    probabilities = np.asarray(model.predict_proba(X))
+    scores |= rate_probabilities(probabilities, y)
     if wanted.n_classes == 2:
         scores["auc"] = roc_auc_score(y, probabilities[:, 1])
     return scores

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 
 import lspin
 from lspin import metrics
@@ -49,6 +50,7 @@ class Fitted:
     tuning_seconds: float  # of processor time, for all fits
     fitting_seconds: float  # for one
     gates: Callable[[np.ndarray], np.ndarray] | None = None  # (n_samples, n_features), in [0, 1]
+    probabilities: Callable[[np.ndarray], np.ndarray] | None = None  # (n_samples, n_classes), if it gives any
     costs: dict[str, Any] = field(default_factory=dict)  # fits made and failed
 
 
@@ -134,6 +136,7 @@ def tune(
         tuning_seconds=all_fits.seconds,
         fitting_seconds=seconds,
         gates=getattr(model, "gates", None),
+        probabilities=getattr(model, "predict_proba", None),
         costs={"n_fits": budget.fits, "n_failed": len(failures)},
     )
 
@@ -189,6 +192,19 @@ def score_prediction(predicted: np.ndarray, y: np.ndarray, *, is_regression: boo
         return {"accuracy": 100 * float(np.mean(predicted == y))}
     mse = float(np.mean((predicted - y) ** 2))
     return {"mse": mse, "r2": 1 - mse / float(np.var(y))}
+
+
+def rate_probabilities(probabilities: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """Log loss and expected calibration error (15 bins of equal width) for the classes 0, 1, ...
+
+    A probability of 0 counts as 2e-16, as in scikit-learn.
+    """
+    probabilities = np.asarray(probabilities, np.float64)
+    probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)  # single precision: 1 but roughly
+    return {
+        "log_loss": log_loss(y, probabilities, labels=np.arange(probabilities.shape[1])),
+        "ece": metrics.expected_calibration_error(probabilities, y),
+    }
 
 
 def accuracy_or_r2(predicted: np.ndarray, y: np.ndarray, *, is_regression: bool) -> float:

@@ -19,6 +19,7 @@ from benchmarks.method import demand, load_method
 from benchmarks.protocol import (
     Budget,
     CpuTimer,
+    rate_probabilities,
     score_gates,
     score_prediction,
     score_selection,
@@ -80,6 +81,8 @@ def measure_method(run: Run) -> Record:
     with CpuTimer() as timer:
         predicted = fitted.predict(test.X)
     row = score_prediction(predicted, test.y, is_regression=test.is_regression)
+    if fitted.probabilities is not None and not test.is_regression:
+        row |= rate_probabilities(fitted.probabilities(test.X), test.y)
     arrays = {"true": test.y, "predicted": predicted}
     if fitted.select is not None:
         selected = np.asarray(fitted.select(test.X))

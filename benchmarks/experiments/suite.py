@@ -29,6 +29,7 @@ METHODS = ("lspin", "lasso", "ridge", "random_forest", "xgboost", "cluster_lasso
 FAMILIES = ("clinics", "switch", "pictures", "plain", "sites", "nothing")  # more rows than columns
 SEEDS = range(20, 30)
 OURS = "lspin"
+SCORES = (("share", "share", 1), ("f1", "F1", 1), ("log_loss", "log loss", -1), ("ece", "calibration error", -1))
 SOMETIMES = ["f1", "n_open", "mask", "log_loss", "ece", "start"]  # what not every method or target has
 
 CAPTION = (
@@ -110,7 +111,7 @@ def cell(runs: pd.DataFrame) -> str:
 def list_ahead(frame: pd.DataFrame) -> list[str]:
     """A line for every mean of another method that is better than ours in the same family."""
     lines = []
-    for score, name, sign in (("share", "share", 1), ("f1", "F1", 1), ("log_loss", "log loss", -1)):
+    for score, name, sign in SCORES:
         means = frame.pivot_table(index="method", columns="dataset", values=score, sort=False)
         for family in means:
             scores = means[family].dropna()

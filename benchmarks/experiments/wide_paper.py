@@ -28,6 +28,9 @@ N_TRAIN = {"linear": 200, "E4": 500, "E2": 1710}
 NOISE_SCALE = {"linear": 0.5, "E4": 0.5, "E2": 1.0}
 NOISE_STREAM = 3  # ``load_synthetic`` uses 1 and 2
 DRAWN = {"score": "R² or accuracy", "f1": "F1 of the selection", "cpu_s": "CPU seconds of a fit"}
+SHOWN = {"n_features": "selected features of the median test row"}
+CALIBRATION = {"log_loss": "log loss", "ece": "expected calibration error (15 bins)"}
+SHOWN_DIGITS = {"log_loss": 3, "ece": 3}
 
 CAPTION = (
     "Noise columns are added to the paper's tables: two linear groups (200 training rows, R² on 400 test rows), "
@@ -80,13 +83,12 @@ def report(results: Results) -> None:
     methods = list(dict.fromkeys(results.frame["method"]))
     place = results.frame["method"].map(methods.index)
     frame = results.frame.assign(place=place).sort_values(["n_columns", "place"], kind="stable")
-    shown = {**DRAWN, "n_features": "selected features of the median test row"}
     parts = {
         f"{dataset}: {label}, by number of columns": tabulate(
-            frame[frame["dataset"] == dataset], score, columns="n_columns", digits=2
+            frame[frame["dataset"] == dataset], score, columns="n_columns", digits=SHOWN_DIGITS.get(score, 2)
         )
         for dataset in N_TRAIN
-        for score, label in shown.items()
+        for score, label in (DRAWN | SHOWN | ({} if dataset in REGRESSION else CALIBRATION)).items()
         if dataset in set(frame["dataset"])
     }
     caption = [CAPTION, "", *describe_seeds(frame)]

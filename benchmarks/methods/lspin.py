@@ -31,6 +31,7 @@ def fit_path(train: Samples, valid: Samples, seed: int, budget: Budget, **settin
         predict=model.predict,
         select=model.selected,
         gates=model.gates,
+        probabilities=getattr(model, "predict_proba", None),
         settings=settings | chosen,
         tuning_seconds=timer.seconds,
         fitting_seconds=timer.seconds / n_fits,
