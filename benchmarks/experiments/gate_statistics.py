@@ -14,8 +14,9 @@ from benchmarks.experiments import motivating, table1
 from benchmarks.figures import make_axes, new_figure, save_figure
 from benchmarks.tables import format_spread, write_csv, write_markdown
 
-METHODS = ("llspin", "lspin")
-SOURCES = ((motivating.EXPERIMENT, ("llspin",)), (table1.EXPERIMENT, METHODS))
+METHODS = ("lspin_auto", "llspin", "lspin")
+LINEAR = ("lspin_auto", "llspin")  # of the motivating example
+SOURCES = ((motivating.EXPERIMENT, LINEAR), (table1.EXPERIMENT, METHODS))
 SHARES = ("train_shut", "train_open", "train_between", "test_shut", "test_open", "test_between")
 MOST = 12  # features: samples with more are counted together
 
@@ -44,7 +45,7 @@ def collect(results: list[Results]) -> pd.DataFrame:
     size = frame["n_train"].where(frame["dataset"] == "linear", 0)
     frame = frame.loc[size.sort_values(ascending=False, kind="stable").index]
     is_linear = frame["dataset"] == "linear"
-    frame = frame[frame["method"].isin(METHODS) & (~is_linear | (frame["method"] == "llspin"))].copy()
+    frame = frame[frame["method"].isin(METHODS) & (~is_linear | frame["method"].isin(LINEAR))].copy()
     frame["table"] = frame["dataset"].where(frame["dataset"] != "linear", "N = " + frame["n_train"].astype(str))
     for part in ("train", "test"):
         frame[f"{part}_between"] = 100 - frame[f"{part}_shut"] - frame[f"{part}_open"]
