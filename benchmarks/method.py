@@ -69,6 +69,7 @@ class Wide:
     select: Callable[[Any], np.ndarray] | None = None  # model -> which features it uses, shape (n_features,)
     most_features: int | None = None  # settings that use fewer are preferred
     counts_only: bool = False  # it needs a table of counts
+    fit_number: Callable[[Task, int], Any] | None = None  # -> a model whose median row uses so many features
 
 
 @dataclass(frozen=True)

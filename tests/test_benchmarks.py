@@ -52,7 +52,15 @@ from benchmarks.method import (
 from benchmarks.protocol import Budget, Samples, score_selection, select_everywhere, show, tune
 from benchmarks.runs import Case, Run, do_run
 from benchmarks.tables import describe_seeds, format_spread, keep_common_seeds, merge_rows
-from benchmarks.wide import load_wide_method, score_counts, score_honesty, search, select, split_rows
+from benchmarks.wide import (
+    load_wide_method,
+    score_counts,
+    score_honesty,
+    score_number,
+    search,
+    select,
+    split_rows,
+)
 from scipy import sparse
 from sklearn.linear_model import Lasso
 from sklearn.neighbors import KNeighborsClassifier
@@ -400,6 +408,23 @@ def test_a_gate_over_an_absent_value_does_not_count():
     counts = score_counts(*[select(None, SimpleNamespace(gates=lambda X: np.ones(X.shape)), X)] * 2)
     assert json.loads(counts["n_selected"]) == {"0": 1, "1": 1, "2": 1}
     assert (counts["n_features"], counts["n_union"], counts["n_most"]) == (1, 2, 2)
+
+
+def test_a_model_of_so_many_features_is_scored_beside_the_chosen_one():
+    X = np.eye(6)[np.arange(12) % 6]
+    rows = Samples(X, (X[:, 0] > 0).astype(int), "colon", False)
+
+    def fit_number(task, number):
+        """Opens the first gates of every row, one more in the last, and looks at all columns but one."""
+        opened = np.tile(np.arange(6) < number, (12, 1)) | (np.arange(12)[:, None] == 11)
+        return SimpleNamespace(
+            gates=lambda X: opened * 1.0, predict=lambda X: rows.y, columns_needed_=np.arange(5)
+        )
+
+    wide = Wide(lambda task: None, fit_number=fit_number)
+    row = score_number(wide, Task(rows, None, 0, Budget()), rows, 2)
+    assert row.pop("number_cpu_seconds") >= 0
+    assert list(row.values()) == [2, 100, 2, 6, 5]
 
 
 @pytest.mark.parametrize("in_folds", [True, False])

@@ -3,7 +3,7 @@
 from functools import partial
 
 from benchmarks.method import Everyday, Method, Search, Task, Wide
-from benchmarks.methods.lspin import fit_path, fit_prices, make_default
+from benchmarks.methods.lspin import fit_number, fit_path, fit_prices, make_default
 from benchmarks.protocol import Budget, Fitted, Samples
 from benchmarks.wide import CAP
 
@@ -18,6 +18,6 @@ def fit_wide(task: Task) -> Search:
 
 METHOD = Method(
     fit,
-    wide=Wide(fit_wide, most_features=CAP),
+    wide=Wide(fit_wide, most_features=CAP, fit_number=partial(fit_number, hidden_layer_sizes=())),
     everyday=Everyday(partial(make_default, hidden_layer_sizes=()), reads_frames=True),
 )

@@ -1,6 +1,7 @@
 """Ours as it comes, with nothing set but the seed: start, predictor and sparsity by the validation rows."""
 
-from benchmarks.method import Method
+from benchmarks.method import Method, Search, Task, Trial, Wide
+from benchmarks.methods.lspin import fit_number, fit_price
 from benchmarks.protocol import Budget, CpuTimer, Fitted, Samples
 from lspin import LSPINClassifier, LSPINRegressor
 
@@ -22,4 +23,15 @@ def fit(train: Samples, valid: Samples, seed: int, budget: Budget) -> Fitted:
     )
 
 
-METHOD = Method(fit)
+def fit_wide(task: Task) -> Search:
+    """One automatic fit; there are no fixed prices to pick from."""
+    settings = {"random_state": task.seed}
+    if task.budget.epochs is not None:
+        settings |= {"max_epochs": task.budget.epochs, "n_restarts": 1}
+    chosen = fit_price(task, settings)
+    model = chosen.model
+    found = {"start": model.start_, "sparsity": float(model.sparsity_), "weight_decay": float(model.weight_decay_)}
+    return Search(Trial(found, model, chosen.seconds), [], chosen.seconds, len(model.path_))
+
+
+METHOD = Method(fit, wide=Wide(fit_wide, fit_number=fit_number))
