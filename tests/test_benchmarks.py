@@ -415,7 +415,7 @@ def test_a_model_of_so_many_features_is_scored_beside_the_chosen_one():
     rows = Samples(X, (X[:, 0] > 0).astype(int), "colon", False)
 
     def fit_number(task, number):
-        """Opens the first gates of every row, one more in the last, and looks at all columns but one."""
+        """Opens the first gates of every row and all of the last, and looks at all columns but one."""
         opened = np.tile(np.arange(6) < number, (12, 1)) | (np.arange(12)[:, None] == 11)
         return SimpleNamespace(
             gates=lambda X: opened * 1.0, predict=lambda X: rows.y, columns_needed_=np.arange(5)
