@@ -28,6 +28,7 @@ from benchmarks.experiments import (
     memory_wide,
     motivating,
     ordinary,
+    parts,
     suite,
     suite_wide,
     survival_curve,
@@ -66,7 +67,9 @@ from sklearn.linear_model import Lasso
 from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
+from lspin import LSPINRegressor
 from lspin.datasets import load_synthetic
+from lspin.fitting import recipe as recipes
 from lspin.survival import make_survival
 
 ROOT = Path(__file__).parents[1]
@@ -74,7 +77,7 @@ EXPERIMENTS = (
     "table1", "motivating", "gate_statistics", "unequal", "overlap", "sigma", "time_n", "time_d", "speed_wide",
     "speed_explain", "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale",
     "survival_batches", "published", "speed_originals", "memory_wide", "suite", "suite_wide",
-    "wide_paper", "ordinary",
+    "wide_paper", "ordinary", "parts",
 )  # fmt: skip
 OF_REAL_TABLES = ("table3", "nll", "counts", "survival_curve", "survival_sets", "survival_batches")
 FOLDER = os.environ.get("LSPIN_DATA")
@@ -227,6 +230,28 @@ def test_a_method_for_classes_gets_the_drawn_tables_with_classes():
         given[run.method].add((run.case.dataset, run.seed))
     assert len(given["lasso"]) == 16
     assert given["protogate"] == {table for table in given["lasso"] if not draw(*table).is_regression}
+
+
+@pytest.mark.parametrize("part", parts.VARIANTS)
+def test_a_part_that_is_taken_away_exists_and_comes_back(part):
+    def look():
+        return [getattr(module, name) for module, values in variant.constants.items() for name in values]
+
+    variant = parts.VARIANTS[part]
+    before = look()
+    with parts.without_part(variant):
+        assert [here is there for here, there in zip(before, look(), strict=True)].count(True) == 0
+        assert recipes.NONLINEAR._asdict().items() >= variant.recipe.items()
+    assert all(here is there for here, there in zip(before, look(), strict=True))
+    LSPINRegressor(**variant.settings)._validate_params()
+
+
+def test_a_part_is_compared_with_what_it_was_taken_from_on_the_same_tables():
+    cells = [("default", 0, 0.5), ("default", 1, 0.9), ("default", 2, 0.1), ("less", 0, 0.4), ("less", 1, 0.9)]
+    frame = pd.DataFrame(cells, columns=["method", "seed", "share"]).assign(dataset="sites", f1=1.0)
+    both = parts.compare(frame, "less", "default")
+    assert parts.describe_change(both, "share") == "-0.050 ± 0.035"
+    assert parts.count_changed(both) == "1 of 2"
 
 
 @pytest.mark.parametrize(("dataset", "scale"), [("linear", 0.5), ("E4", 0.5), ("E2", 1.0)])
