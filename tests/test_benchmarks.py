@@ -77,7 +77,7 @@ EXPERIMENTS = (
     "table1", "motivating", "gate_statistics", "unequal", "overlap", "sigma", "time_n", "time_d", "speed_wide",
     "speed_explain", "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale",
     "survival_batches", "published", "speed_originals", "memory_wide", "suite", "suite_wide",
-    "wide_paper", "ordinary", "parts",
+    "wide_paper", "ordinary", "parts", "leakage",
 )  # fmt: skip
 OF_REAL_TABLES = ("table3", "nll", "counts", "survival_curve", "survival_sets", "survival_batches")
 FOLDER = os.environ.get("LSPIN_DATA")

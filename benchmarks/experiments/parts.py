@@ -120,8 +120,8 @@ CAPTION = (
     "Drawn tables of development seeds, so that these figures helped to choose what they report. Share: how much "
     "of the way from a constant to the ceiling (for `nothing`, the difference to the constant); F1 of the "
     "selected features; mask: the share from the selection alone; CPU seconds of a fit. Differences are paired, "
-    "mean ± standard error over tables; «tables changed» have another share or F1 than the reference. Parts of the "
-    "networks are taken from models that start from networks."
+    "mean ± standard error over tables; «tables changed» have another share or F1 than the reference. Parts of "
+    "the networks are taken from models that start from networks."
 )
 
 
