@@ -25,6 +25,7 @@ from benchmarks.drawn import draw, share_of_way
 from benchmarks.everyday import fit_everyday, load_everyday, score_model
 from benchmarks.experiment import Experiment, conduct, plan, read_seeds, suits_task
 from benchmarks.experiments import (
+    cohort,
     memory_wide,
     motivating,
     ordinary,
@@ -77,9 +78,9 @@ EXPERIMENTS = (
     "table1", "motivating", "gate_statistics", "unequal", "overlap", "sigma", "time_n", "time_d", "speed_wide",
     "speed_explain", "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale",
     "survival_batches", "published", "speed_originals", "memory_wide", "suite", "suite_wide",
-    "wide_paper", "ordinary", "parts", "leakage",
+    "wide_paper", "ordinary", "parts", "leakage", "cohort",
 )  # fmt: skip
-OF_REAL_TABLES = ("table3", "nll", "counts", "survival_curve", "survival_sets", "survival_batches")
+OF_REAL_TABLES = ("table3", "nll", "counts", "survival_curve", "survival_sets", "survival_batches", "cohort")
 FOLDER = os.environ.get("LSPIN_DATA")
 ALL = sorted(path.stem for path in Path(methods.__file__).parent.glob("[!_]*.py"))
 SLOW = {"lspin", "lspin_auto", "llspin", "llspin_members", "lspin_linear_gates", "lspin_official"}
@@ -230,6 +231,36 @@ def test_a_method_for_classes_gets_the_drawn_tables_with_classes():
         given[run.method].add((run.case.dataset, run.seed))
     assert len(given["lasso"]) == 16
     assert given["protogate"] == {table for table in given["lasso"] if not draw(*table).is_regression}
+
+
+def test_a_lasso_that_is_told_the_groups_has_a_model_for_each():
+    rng = np.random.default_rng(0)
+    codes = np.arange(200) % 3
+    X = np.column_stack([rng.normal(size=(200, 3)), codes])
+    y = X[np.arange(200), codes]  # each group has a column of its own
+    model = cohort.ToldLasso(Wanted(None, Budget())).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y, atol=0.1)
+    is_large = (y > 0).astype(int)
+    probabilities = cohort.ToldLasso(Wanted(2, Budget())).fit(X, is_large).predict_proba(X)
+    assert np.mean(probabilities.argmax(axis=1) == is_large) > 0.95
+
+
+@pytest.mark.parametrize("n_groups", [1, 2])
+def test_groups_that_a_model_finds_are_compared_with_the_hidden_ones(n_groups):
+    rng = np.random.default_rng(0)
+    hidden = np.array(["a", "b"])[np.arange(120) % 2]
+    X = rng.normal(size=(120, 4)) + 8 * (hidden == "a")[:, None] * [1, 0, 0, 0] * (n_groups - 1)
+    y = np.where(hidden == "a", X[:, 1], X[:, 2]) if n_groups == 2 else X[:, 3]
+    frame = pd.DataFrame(X, columns=list("wxyz"))
+    model, _ = fit_everyday(load_everyday("lspin"), frame, y, Wanted(None, Budget()))
+    row = cohort.compare_groups(model, frame, hidden)
+    assert (row["n_groups"], round(row["ari"], 6)) == (n_groups, n_groups - 1)
+    found = json.loads(row["groups"])
+    assert sum(group["rows"] for group in found) == 120
+    if n_groups == 2:  # w tells the groups, and a single column that does so is shown
+        features = {tuple(group["hidden"]): group["features"] for group in found}
+        assert features == {("a",): ["w", "x"], ("b",): ["w", "y"]}
+        assert [group["told_by"] for group in found] == [["w"], ["w"]]
 
 
 @pytest.mark.parametrize("part", parts.VARIANTS)

@@ -54,8 +54,11 @@ class ClusterLasso:
 
     def _pick(self, X: np.ndarray, of_each: list[np.ndarray]) -> np.ndarray:
         """For each row what the model of its cluster says."""
-        places = np.zeros(len(X), int) if self._divide is None else self._divide.predict(X)
-        return np.stack(of_each)[places, np.arange(len(X))]
+        return np.stack(of_each)[self.divide(X), np.arange(len(X))]
+
+    def divide(self, X: np.ndarray) -> np.ndarray:
+        """The cluster of each row, shape ``(n,)``."""
+        return np.zeros(len(X), int) if self._divide is None else self._divide.predict(X)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         return self._pick(X, [model.predict(X) for model in self._models])
