@@ -203,7 +203,7 @@ def rate_probabilities(probabilities: np.ndarray, y: np.ndarray) -> dict[str, fl
     probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)  # single precision: 1 but roughly
     return {
         "log_loss": log_loss(y, probabilities, labels=np.arange(probabilities.shape[1])),
-        "ece": metrics.expected_calibration_error(probabilities, y),
+        "ece": metrics.expected_calibration_error(y, probabilities),
     }
 
 

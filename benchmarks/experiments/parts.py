@@ -98,19 +98,25 @@ OF_GROUPS = {
 OF_NETWORKS = {
     "no foreign gates": Variant({}, {"exchange": 0.0}, NETWORKS),
     "no foreign values": Variant({objective: {"FILL": 0.0}}, {}, NETWORKS),
-    "noise 0.5 throughout": Variant({}, {"noise_scale": 0.5, "final_noise": 1.0}, NETWORKS),
+    "foreign gates from the start": Variant({}, {"exchange_rise": 0.0}, NETWORKS),
+    "noise 0.5 throughout": Variant({}, {"noise_scale": 0.5, "final_noise": 1.0, "strict_noise": None}, NETWORKS),
     "noise not lowered": Variant({}, {"final_noise": 1.0}, NETWORKS),
+    "gates may be surer than sure": Variant({}, {"edge": 0.0}, NETWORKS),
+    "no strict run": Variant({}, {"strict_noise": None}, NETWORKS),
+    "strict run only": Variant({}, {"noise_scale": 1.0, "exchange_rise": 0.0, "strict_noise": None}, NETWORKS),
+    "price from 0.5 to 10 %": Variant({}, {"path": (0.005, 0.1)}, NETWORKS),
     "gating weights never decay": Variant({}, {"gate_decay": 0.0}, NETWORKS),
     "gating weights always decay": Variant({}, {"gate_decay_until": 1.0}, NETWORKS),
     "no shrinkage of gating inputs": Variant({}, {"gate_shrink": 0.0}, NETWORKS),
     "no head start for the predictor": Variant({schedule: {"GATES_START": 0.0}}, {}, NETWORKS),
-    "gates never settle": Variant({schedule: {"GATES_SETTLE": 0.999}}, {}, NETWORKS),
-    "one hidden gating layer": Variant({}, {"gating_layers": (100,)}, NETWORKS),
-    "predictor of 200-200": Variant({}, {}, NETWORKS | {"hidden_layer_sizes": (200, 200)}),
+    "one hidden gating layer": Variant({}, {"gating_layers": (50,)}, NETWORKS),
+    "both networks 100-100": Variant(
+        {}, {"gating_layers": (100, 100)}, NETWORKS | {"hidden_layer_sizes": (100, 100)}
+    ),
     "linear predictor": Variant({}, {}, NETWORKS | {"hidden_layer_sizes": ()}),
-    "1000 steps": Variant({}, {"steps": 1000}, NETWORKS),
-    "no weight decay": Variant({}, {"decays": (0.0,)}, NETWORKS),
-    "a gate costs nothing in the choice": Variant({}, {"feature_price": 0.0}, NETWORKS),
+    "half of the steps": Variant({}, {"steps": 1500, "fewest_steps": 550}, NETWORKS),
+    "a run with weight decay too": Variant({}, {"decays": (0.0, 1.0)}, NETWORKS),
+    "the last fit starts anew": Variant({ensemble: {"goes_on": lambda plan: False}}, {}, NETWORKS),
 }
 COMPILED = {objective, schedule}  # modules whose constants are part of a compiled program
 VARIANTS = OF_GROUPS | OF_NETWORKS

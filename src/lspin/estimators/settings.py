@@ -21,8 +21,8 @@ GATE_HIDDEN_LAYER_SIZES = Setting(
 )
 SPARSITY = Setting(
     [AUTO, NOT_NEGATIVE],
-    "Price of an open gate, in units of the loss. `'auto'` chooses it on held-out rows from a path of prices. With "
-    "hidden layers one training run is a whole path, for its price rises; without, prices are fitted one by one.",
+    "Price of an open gate, in units of the loss. `'auto'` chooses it on held-out rows from a path of prices. "
+    "With hidden layers one training run is a whole path, for its price rises; without, prices are fitted one by one.",
 )
 N_FEATURES = Setting(
     [None, COUNT],
@@ -70,8 +70,8 @@ AFFINITY = Setting(
 GATE_EXCHANGE = Setting(
     [None, Interval(Real, 0, 1, closed="both")],
     "Share of the rows that see another row's gates in training, so that the predictor cannot read the answer "
-    "off the gates. By default 0.6 for a nonlinear predictor, reached little by little in the first 60 % of a run, "
-    "and 0.5 for sparse counts. For a linear one: 0.15 if the table has fewer rows than columns, else 0.",
+    "off the gates. By default 0.6 for a nonlinear predictor, reached little by little in the first 60 % of a "
+    "run, and 0.5 for sparse counts. For a linear one: 0.15 if the table has fewer rows than columns, else 0.",
 )
 NOISE_SCALE = Setting(
     [None, POSITIVE],

@@ -205,6 +205,11 @@ def _may_serve(plan: Plan, choice: Choice, valid: Rows | None) -> bool:
     return choice.interrupted or (saw_all_rows and not plan.bootstrap)
 
 
+def goes_on(plan: Plan) -> bool:
+    """Whether training goes on from what the search found: for a single model, since members are to differ."""
+    return plan.n_members == 1
+
+
 def _member_job(
     problem: Problem, splits: list[Split], valid: Rows | None, plan: Plan, choice: Choice, seed: int
 ) -> Job:
@@ -216,8 +221,7 @@ def _member_job(
         total = max(round(weight.sum()), 1)
         counts = np.random.default_rng(seed).multinomial(total, weight / weight.sum())
         which, weight = which[counts > 0], counts[counts > 0].astype(np.float64)
-    # Members are to differ, so only a single model goes on from what the search found.
-    start = choice.start if plan.n_members == 1 else None
+    start = choice.start if goes_on(plan) else None
     return Job(
         which, weight, valid, choice.sparsity, choice.weight_decay, seed, setting=choice.setting, start=start
     )
