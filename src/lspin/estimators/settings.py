@@ -22,7 +22,7 @@ GATE_HIDDEN_LAYER_SIZES = Setting(
 SPARSITY = Setting(
     [AUTO, NOT_NEGATIVE],
     "Price of an open gate, in units of the loss. `'auto'` chooses it on held-out rows from a path of prices. "
-    "With hidden layers one training run is a whole path, for its price rises; without, prices are fitted one by one.",
+    "With hidden layers one training run is a whole path, as its price rises; else prices are fitted one by one.",
 )
 N_FEATURES = Setting(
     [None, COUNT],
