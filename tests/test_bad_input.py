@@ -244,6 +244,7 @@ WRONG = {
     "gate_hidden_layer_sizes": [4, "four", (0,), (4, -1), (2.5,), ("4",), ((4,),)],
     "sparsity": [-0.1, np.nan, np.inf, "much", None, (0.1,)],
     "n_features": [0, -1, 1.5, "two", 4],
+    "n_panel": [0, -1, 1.5, "two", 4],
     "rule": ["best", 1, None],
     "start": ["nets", 1, None, ("groups",)],
     "context": ["age", 1, [], [3], [-1], [0, 0], ["age"], [1.5], [None], [True], np.array([[0, 1]])],

@@ -15,6 +15,7 @@ from lspin.tables.encoding import (
     learn_encoding,
     relearn_encoding,
     scale_sparse,
+    use_features,
 )
 from lspin.tables.grid import Rows, take_rows
 from lspin.tables.reading import read_table
@@ -184,6 +185,17 @@ def test_a_context_stays_where_scales_are_learned_again():
     assert again.context.tolist() == [2]
     assert again.context_only
     assert again.scale[0] != known.scale[0]
+
+
+def test_some_features_are_encoded_as_they_are_among_all():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [1.0, 1.0, 1.0], "c": [0.5, 0.1, 0.2]})
+    frame.insert(1, "site", pd.Categorical(["x", "y", "x"]))
+    table, levels = read_table(frame)
+    whole = learn_encoding(rows_of(frame), levels, 4)
+    part = use_features(whole, np.array([1, 2]))
+    assert part.features.tolist() == [1, 3]
+    assert part.owners.tolist() == [0, 0, 1]
+    np.testing.assert_array_equal(encode(table, part)[0], encode(table, whole)[0][:, 1:])
 
 
 def test_of_a_context_the_columns_that_vary_count():

@@ -21,10 +21,18 @@ from sklearn.utils.validation import (
 
 from lspin.core.model import list_weights
 from lspin.estimators import settings
-from lspin.estimators.posing import check_together, plan_fits, pose, unwrap_eval_set
+from lspin.estimators.posing import check_panel, check_together, plan_fits, pose, unwrap_eval_set
 from lspin.estimators.saving import SavedModel, restored, storable, write_model
 from lspin.explanation.record import Explanation, explain
-from lspin.fitting.ensemble import GROUPS, NETWORKS, FitInterruptedWarning, Solution, solve
+from lspin.fitting.ensemble import (
+    GROUPS,
+    NETWORKS,
+    FitInterruptedWarning,
+    Solution,
+    draw_seed,
+    limit_columns,
+    solve,
+)
 from lspin.fitting.fit import HISTORY
 from lspin.fitting.found import (
     average_memberships,
@@ -36,6 +44,7 @@ from lspin.fitting.found import (
 )
 from lspin.fitting.judging import Standing
 from lspin.fitting.needs import find_needed
+from lspin.fitting.panels import PanelSize
 from lspin.fitting.path import Candidate
 from lspin.fitting.prediction import (
     Member,
@@ -62,6 +71,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
     gate_hidden_layer_sizes: tuple[int, ...] | None = settings.GATE_HIDDEN_LAYER_SIZES(None)
     sparsity: float | str = settings.SPARSITY("auto")
     n_features: int | None = settings.N_FEATURES(None)
+    n_panel: int | None = settings.N_PANEL(None)
     rule: str = settings.RULE("accurate")
     start: str = settings.START("auto")
     context: Sequence[str | int] | None = settings.CONTEXT(None)
@@ -92,6 +102,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "sparsity_": float,
         "weight_decay_": float,
         "path_": pd.DataFrame,
+        "panel_path_": pd.DataFrame,
         "history_": pd.DataFrame,
         "n_iter_": int,
         "n_starts_": int,
@@ -105,6 +116,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "start_": NETWORKS,
         "contest_": pd.DataFrame(columns=list(Standing._fields)),
         "_matched": None,
+        "panel_path_": pd.DataFrame(columns=list(PanelSize._fields)),
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: tuple | list | None = None) -> Self:
@@ -131,8 +143,21 @@ class LSPINBase(TransformerMixin, TableEstimator):
         given = self._take(X, y, sample_weight)
         problem = pose(self, given)
         valid = None if eval_set is None else self._read_eval_set(eval_set, problem.encoding, problem.kind)
+        rng = check_random_state(self.random_state)
+        split_seed, panels = draw_seed(rng), None
+        if self.n_panel is not None:
+            check_panel(self, problem)
+            panels = limit_columns(
+                problem,
+                valid,
+                self.n_panel,
+                n_features=self.n_features,
+                fraction=self.validation_fraction,
+                seed=split_seed,
+            )
+            problem = pose(self, given, panels.for_networks.encoding.features)
         plan = plan_fits(self, problem)
-        self._keep(solve(problem, valid, plan, check_random_state(self.random_state)))
+        self._keep(solve(problem, valid, plan, rng, split_seed=split_seed, panels=panels))
         self._matched = match_groups(self.members_, given.rows.grid, given.rows.weight)
         self._learn_from(given.kind, given.rows, predict_counted(self.members_, given.rows.grid).outputs)
         return self
@@ -146,6 +171,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         histories = [pd.DataFrame(fit.history, columns=list(HISTORY)) for fit in solution.fits]
         self.history_ = pd.concat(histories, keys=range(len(histories)), names=["member", "epoch"]).reset_index()
         self.n_iter_ = max(len(history) for history in histories)
+        self.panel_path_ = pd.DataFrame(solution.panel_path, columns=list(PanelSize._fields))
         self.n_starts_ = solution.n_starts
         self.start_ = solution.start
         self.contest_ = pd.DataFrame(solution.contest, columns=list(Standing._fields))
@@ -196,7 +222,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
         """Columns that a prediction can depend on, by name or, if the table had none, by position.
 
         These are the columns that the gates look at, and those whose gate is open for some row. Without a context
-        gates look at nearly all columns. With one, a frame may lack the columns that are not listed here.
+        or a panel, gates look at nearly all columns. With one, a frame may lack the columns that are not listed
+        here.
         """
         check_is_fitted(self)
         return self._column_names[find_needed(self.members_)]
@@ -246,9 +273,13 @@ class LSPINBase(TransformerMixin, TableEstimator):
         """Positions of the columns that the gates look at; nothing if these are all."""
         return find_context(self.members_[0].encoding)
 
+    @property
+    def _may_lack_columns(self) -> bool:
+        """Whether a frame may lack columns: without context or panel, that is a mistake more often than not."""
+        return self._context is not None or len(self.panel_path_) > 0
+
     def _check_table(self, X: Any, *, reset: bool) -> Any:
-        # Without a context, a column that is not there is a mistake more often than not.
-        if not reset and hasattr(self, "members_") and self._context is not None and is_frame(X):
+        if not reset and hasattr(self, "members_") and self._may_lack_columns and is_frame(X):
             names = getattr(self, "feature_names_in_", None)
             X = X if names is None else add_absent(X, names, set(names) - set(self.columns_needed_))
         return super()._check_table(X, reset=reset)

@@ -42,14 +42,18 @@ def check_together(asked: Any) -> None:
         )
     if asked.bootstrap and asked.n_members == 1:
         raise ValueError("bootstrap=True draws other rows for each member: it needs n_members > 1")
+    if asked.n_panel is not None and asked.n_features is not None and asked.n_features > asked.n_panel:
+        raise ValueError(
+            f"n_features={asked.n_features} for each sample, but n_panel={asked.n_panel} for all samples together"
+        )
     if asked.context_only and asked.context is None:
         raise ValueError("context_only=True is about the columns of a context: name them with context=[...]")
 
 
-def pose(asked: Any, given: Given) -> Problem:
-    """The problem that a table poses."""
+def pose(asked: Any, given: Given, panel: np.ndarray | None = None) -> Problem:
+    """The problem that a table poses, or those of its columns that are in a panel."""
     kind, rows = given.kind, given.kind.adjust(given.rows)
-    encoding = learn_encoding(rows, given.levels, asked.n_features_in_)
+    encoding = learn_encoding(rows, given.levels, asked.n_features_in_, panel)
     if asked.context is not None:
         columns = find_columns(asked.context, asked.n_features_in_, getattr(asked, "feature_names_in_", None))
         encoding = give_context(encoding, columns, context_only=asked.context_only)
@@ -88,6 +92,24 @@ def _refuse_many(asked: Any, encoding: Encoding) -> None:
         others = " and are not for the gates alone" if asked.context_only else ""
         raise ValueError(
             f"n_features={asked.n_features}, but only {n_gated} of the {asked.n_features_in_} columns vary{others}"
+        )
+
+
+def check_panel(asked: Any, problem: Problem) -> None:
+    """Raise an error if a panel of the wanted size cannot be had from a table."""
+    if problem.rows.grid.is_sparse:
+        raise ValueError(
+            f"n_panel={asked.n_panel} needs a dense table, and this one is sparse (a sparse matrix, or "
+            "zero_is_absent=True): give X.toarray(), or leave columns out beforehand"
+        )
+    if asked.n_panel > asked.n_features_in_:
+        raise ValueError(f"n_panel={asked.n_panel}, but X has {asked.n_features_in_} columns")
+    n_context = 0 if asked.context is None else len(asked.context)
+    n_others = asked.n_panel - n_context
+    if n_others < 0 or (asked.context_only and n_others < (asked.n_features or 1)):
+        wanted = f", and {asked.n_features or 1} to predict from" if asked.context_only else ""
+        raise ValueError(
+            f"n_panel={asked.n_panel} counts the columns of the context too: it has {n_context}{wanted}"
         )
 
 

@@ -29,6 +29,12 @@ N_FEATURES = Setting(
     "Features per sample, instead of a sparsity: the model in which the median row opens this many gates, plus or "
     "minus one. It is read off the path; for a network with a linear predictor its price is searched.",
 )
+N_PANEL = Setting(
+    [None, COUNT],
+    "The most columns that all samples together may use, gates included, as in an assay: a new sample needs no "
+    "others. Columns of a context count too. Smaller panels are tried as well, and the smallest one that costs "
+    "next to nothing is taken. For dense tables. By default there is no limit.",
+)
 RULE = Setting(
     [StrOptions({"accurate", "sparse"})],
     "How the sparsity is chosen on held-out rows. `'accurate'`: as few features as cost next to nothing against "
@@ -144,6 +150,8 @@ ATTRIBUTES = {
     "sparsity_, weight_decay_ : float": "The chosen ones. Of a model of groups: the price up to which its "
     "features pay for themselves, and the penalty of its coefficients.",
     "path_ : pandas.DataFrame": "One row for each sparsity tried: held-out loss and score, and features of a row.",
+    "panel_path_ : pandas.DataFrame": "One row for each size of a panel tried: held-out loss with its standard "
+    "error, score, and features of a row. Empty without `n_panel`.",
     "history_ : pandas.DataFrame": "One row for each member and epoch: loss, validation loss, mean open gates. A "
     "model of groups has one row.",
     "n_iter_ : int": "Epochs of the longest fit.",
@@ -158,7 +166,7 @@ ATTRIBUTES = {
     "structure_frequency_ : pandas.DataFrame": "How many members find each group and each feature in it, with "
     "intervals.",
     "columns_needed_ : numpy.ndarray": "Columns that a prediction can depend on: those that gates look at, and "
-    "those whose gate can open. With a context, a frame may lack the others.",
+    "those whose gate can open. With a context or a panel, a frame may lack the others.",
     "n_features_in_ : int": "Number of columns.",
     "feature_names_in_ : numpy.ndarray": "Names of the columns, if they are text.",
     "kind_ : lspin.targets.Kind": "The kind of target, with what was learned of it.",

@@ -24,7 +24,7 @@ from lspin.fitting.judging import Standing, excess, rank, row_losses
 from lspin.fitting.path import ALL_GAIN, Candidate, Choice, Split, held_out_loss, weighted_median
 from lspin.fitting.prediction import Member, predict_counted
 from lspin.fitting.problem import Problem, has_many_columns
-from lspin.structure.divisions import ALL, RULES, RULES_OF_CONTEXT, WHOLE, Rule
+from lspin.structure.divisions import ALL, GIVEN, RULES, RULES_OF_CONTEXT, WHOLE, Rule
 from lspin.structure.mixture import MOST_TERMS
 from lspin.structure.screening import rank_related
 from lspin.tables.encoding import Encoding, encode, relearn_encoding
@@ -92,6 +92,12 @@ class Level:
     def loss(self) -> float:
         """Mean over the held-out rows."""
         return float(np.average(self.losses, weights=self.weight))
+
+    @cached_property
+    def loss_error(self) -> float:
+        """Standard error of that mean."""
+        spread = np.average((self.losses - self.loss) ** 2, weights=self.weight)
+        return float(np.sqrt(spread / len(self.losses)))
 
     @cached_property
     def errors(self) -> np.ndarray:
@@ -256,7 +262,7 @@ def find_glances(problem: Problem, splits: list[Split]) -> tuple[dict[Rule, list
     And of every split the features, those most closely related to the target first.
     """
     rules = RULES if problem.encoding.context is None else RULES_OF_CONTEXT
-    glances: dict[Rule, list[Glance]] = {rule: [] for rule in (WHOLE, *rules)}
+    glances: dict[Rule, list[Glance]] = {rule: [] for rule in (WHOLE, *rules, GIVEN)}
     orders = []
     for split in splits:
         # One split after the other: what is seen of the rows is as large as the table.
@@ -268,7 +274,8 @@ def find_glances(problem: Problem, splits: list[Split]) -> tuple[dict[Rule, list
 
 def glance_at(problem: Problem, split: Split, rules: list[Rule]) -> tuple[dict[Rule, Glance], np.ndarray]:
     """What some rules make of a split, and the order of its features."""
-    sight = look_at(*take_training(problem, split), problem.kind)
+    labels = None if split.panel is None else split.panel.labels
+    sight = look_at(*take_training(problem, split), problem.kind, labels)
     bases = ((rule, find_basis(sight, rule)) for rule in rules)
     made = {
         rule: Glance(basis.found, predict_mixture(basis, split.valid))
@@ -288,7 +295,7 @@ def take_training(problem: Problem, split: Split) -> tuple[Rows, Encoding]:
     """The training rows of a split, or as many as it takes to judge, and what is learned of their columns."""
     step = -(-len(split.train) // MOST_ROWS)
     rows = take_rows(problem.rows, split.train[::step])._replace(weight=split.weight[::step])
-    return rows, relearn_encoding(rows, problem.encoding)
+    return rows, relearn_encoding(rows, problem.encoding) if split.panel is None else split.panel.encoding
 
 
 def list_finalists(errors: dict[Rule, np.ndarray], weight: np.ndarray, n_groups: dict[Rule, int]) -> list[Rule]:
@@ -416,7 +423,8 @@ def find_bar(problem: Problem, contender: Contender, splits: list[Split]) -> flo
 def tree_errors(problem: Problem, split: Split) -> np.ndarray:
     """Squared errors of boosted trees on the held-out rows of a split."""
     rows = take_rows(problem.rows, split.train)._replace(weight=split.weight)
-    seen, new = (encode(part.grid, problem.encoding)[0] for part in (rows, split.valid))
+    encoding = problem.encoding if split.panel is None else split.panel.encoding
+    seen, new = (encode(part.grid, encoding)[0] for part in (rows, split.valid))
     errors = np.zeros(len(new))
     with threadpool_limits(1):
         for output, truth in zip(

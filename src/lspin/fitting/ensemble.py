@@ -15,7 +15,9 @@ from lspin.fitting.contest import (
     settle,
 )
 from lspin.fitting.fit import Fit, Job, fit_job, prepare_job
+from lspin.fitting.groups import Panel
 from lspin.fitting.judging import Standing
+from lspin.fitting.panels import Panels, PanelSize, find_panels
 from lspin.fitting.path import (
     N_WAVES,
     WAVE,
@@ -25,6 +27,7 @@ from lspin.fitting.path import (
     choose_price,
     fallback_decay,
     find_price,
+    make_job,
     run_jobs,
     split_rows,
 )
@@ -34,6 +37,7 @@ from lspin.fitting.rising import choose_rising, list_problems
 from lspin.tables.grid import Rows
 
 GROUPS, NETWORKS = "groups", "networks"  # where a model may start
+N_PANEL_FOLDS = 7  # of a small table, where panels of several sizes are judged on each
 
 
 class FitInterruptedWarning(ConvergenceWarning):
@@ -65,24 +69,56 @@ class Solution(NamedTuple):
     interrupted: bool
     start: str  # "networks" or "groups"
     contest: tuple[Standing, ...]  # what was judged on held-out rows
+    panel_path: list[PanelSize]
 
     @classmethod
-    def of(cls, choice: Choice, fits: list[Fit], n_starts: int, *, interrupted: bool) -> Self:
+    def of(
+        cls, choice: Choice, fits: list[Fit], n_starts: int, panels: Panels | None, *, interrupted: bool
+    ) -> Self:
         """The solution that follows from a choice."""
         start = NETWORKS if choice.setting is None else GROUPS
+        sizes = [] if panels is None else panels.list_path(_find_candidate(choice) if start == NETWORKS else None)
         settings = choice.sparsity, choice.weight_decay, choice.path
-        return cls(*settings, fits, n_starts, interrupted, start, choice.contest)
+        return cls(*settings, fits, n_starts, interrupted, start, choice.contest, sizes)
 
 
-def solve(problem: Problem, valid: Rows | None, plan: Plan, rng: np.random.RandomState) -> Solution:
-    """Fit as planned; ``valid`` are rows the user gave to judge by.
+def _find_candidate(choice: Choice) -> Candidate:
+    """The chosen row of a path, or what is known of it where there is none."""
+    unknown = Candidate(choice.sparsity, choice.weight_decay, *4 * [float("nan")])
+    return next((row for row in choice.path if row[:2] == unknown[:2]), unknown)
+
+
+def draw_seed(rng: np.random.RandomState) -> int:
+    """A seed."""
+    return int(rng.randint(2**31 - 1))
+
+
+def limit_columns(
+    problem: Problem, valid: Rows | None, most: int, *, n_features: int | None, fraction: float, seed: int
+) -> Panels:
+    """The columns that all models of a cohort may use; the seed is that of the splits by which they are judged."""
+    splits = _splits(problem, valid, fraction, seed, fewest=FEWEST_JUDGED, n_small_folds=N_PANEL_FOLDS)
+    return find_panels(problem, splits, most, n_features)
+
+
+def solve(
+    problem: Problem,
+    valid: Rows | None,
+    plan: Plan,
+    rng: np.random.RandomState,
+    *,
+    split_seed: int,
+    panels: Panels | None = None,
+) -> Solution:
+    """Fit as planned; ``valid`` are rows the user gave to judge by, and a panel has the columns that may be used.
 
     Interrupted from the keyboard, it returns the members there are by then.
     """
-    n_seeds = max(plan.n_members, plan.n_restarts)
-    split_seed, *seeds = (int(seed) for seed in rng.randint(2**31 - 1, size=1 + n_seeds))
-    splits = _splits(problem, valid, plan, split_seed)
-    contender = _find_contender(problem, valid, plan, split_seed)
+    seeds = [draw_seed(rng) for _ in range(max(plan.n_members, plan.n_restarts))]
+    splits = _splits(problem, valid, plan.validation_fraction, split_seed)
+    contender = _find_contender(problem, valid, plan, split_seed, panels)
+    if panels is not None and NETWORKS in plan.starts:
+        splits = [panels.narrow(split) for split in splits]
     problem = replace(problem, n_valid=max((len(split.valid.target) for split in splits), default=0))
     tried = seeds[: plan.n_restarts if valid is not None else 1]
     n_tried = _count_settings(problem) * len(splits) * len(tried)
@@ -91,13 +127,25 @@ def solve(problem: Problem, valid: Rows | None, plan: Plan, rng: np.random.Rando
         problem = problem if choice.recipe is None else replace(problem, recipe=choice.recipe)
         ready = choice.fits[:1] if _may_serve(plan, choice, valid) else []
         jobs = [_member_job(problem, splits, valid, plan, choice, seed) for seed in seeds[: plan.n_members]]
+        if panels is not None:
+            jobs = [_give_panel(problem, splits, panels, job) for job in jobs]
         if choice.interrupted:
             # A model of groups takes no time worth speaking of.
             fits = ready if choice.setting is None else [fit_job(problem, jobs[0])]
-            return Solution.of(choice, fits, len(tried), interrupted=True)
+            return Solution.of(choice, fits, len(tried), panels, interrupted=True)
         jobs = _share(problem, jobs[len(ready) :], plan)
         fits, interrupted = run_jobs(problem, jobs, plan.n_jobs, progress)
-    return Solution.of(choice, ready + fits, len(tried), interrupted=interrupted)
+    return Solution.of(choice, ready + fits, len(tried), panels, interrupted=interrupted)
+
+
+def _give_panel(problem: Problem, splits: list[Split], panels: Panels, job: Job) -> Job:
+    """The job with the panel of all rows, from which weights go on only if their split has the same columns."""
+    if job.setting is not None:
+        encoding, labels = panels.for_groups
+        return job._replace(panel=Panel(encoding, None if labels is None else labels[job.which]))
+    first = splits[0].panel if splits else None
+    same = first is not None and np.array_equal(first.encoding.features, problem.encoding.features)
+    return job if same else job._replace(start=None)
 
 
 def _share(problem: Problem, jobs: list[Job], plan: Plan) -> list[Job]:
@@ -108,19 +156,25 @@ def _share(problem: Problem, jobs: list[Job], plan: Plan) -> list[Job]:
     return [job._replace(prepared=prepared) for job in jobs]
 
 
-def _splits(problem: Problem, valid: Rows | None, plan: Plan, seed: int, **more: int) -> list[Split]:
+def _splits(problem: Problem, valid: Rows | None, fraction: float, seed: int, **more: int) -> list[Split]:
     if valid is not None:
         return [Split(np.arange(problem.n_rows), problem.rows.weight, valid)]
     rng = np.random.default_rng(seed)
-    return split_rows(problem.rows, problem.kind, plan.validation_fraction, rng, **more)
+    return split_rows(problem.rows, problem.kind, fraction, rng, **more)
 
 
-def _find_contender(problem: Problem, valid: Rows | None, plan: Plan, seed: int) -> Contender | None:
+def _find_contender(
+    problem: Problem, valid: Rows | None, plan: Plan, seed: int, panels: Panels | None
+) -> Contender | None:
     """The best model of groups, where such models compete and the sparsity is to be chosen."""
     if GROUPS not in plan.starts or plan.sparsity is not None:
         return None
-    splits = _splits(problem, valid, plan, seed, fewest=FEWEST_JUDGED, n_small_folds=N_SMALL_FOLDS)
-    contender = find_contender(problem, splits, plan.n_features)
+    if panels is None:
+        fraction = plan.validation_fraction
+        splits = _splits(problem, valid, fraction, seed, fewest=FEWEST_JUDGED, n_small_folds=N_SMALL_FOLDS)
+        contender = find_contender(problem, splits, plan.n_features)
+    else:
+        contender = panels.contender
     if contender is None and NETWORKS not in plan.starts:
         raise ValueError(
             f"start='groups' is judged on held-out rows, and of the {problem.n_rows} distinct rows none can be "
@@ -188,10 +242,7 @@ def _match_features(
     found = find_price(problem, plan.n_features, job, n_jobs=plan.n_jobs, progress=progress)
     if contender is None or found.interrupted:
         return found
-    jobs = [
-        job._replace(which=split.train, weight=split.weight, valid=split.valid, sparsity=found.sparsity)
-        for split in splits
-    ]
+    jobs = [make_job(split, found.sparsity, job.weight_decay, seed) for split in splits]
     fits, interrupted = run_jobs(problem, jobs, plan.n_jobs, progress)
     judged = settle(problem, found._replace(fits=fits, interrupted=interrupted), contender, splits)
     return found._replace(contest=judged.contest) if judged.setting is None else judged
@@ -216,7 +267,7 @@ def _member_job(
     which, weight = np.arange(problem.n_rows), problem.rows.weight
     # Rows held out from a last fit tell when to stop training; a model of groups is not trained.
     if valid is None and np.isfinite(problem.patience) and splits and choice.setting is None:
-        which, weight, valid = splits[0]
+        which, weight, valid, _ = splits[0]
     if plan.bootstrap:
         total = max(round(weight.sum()), 1)
         counts = np.random.default_rng(seed).multinomial(total, weight / weight.sum())

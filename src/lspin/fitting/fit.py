@@ -13,7 +13,7 @@ from lspin.core.model import ANY_PRICE, Architecture, Networks, Start, Strengths
 from lspin.core.networks import Layer
 from lspin.core.penalties import squared_distances
 from lspin.core.rows import AnyTable, place_dense, place_entries
-from lspin.fitting.groups import Setting, make_member
+from lspin.fitting.groups import Panel, Setting, make_member
 from lspin.fitting.prediction import Member, find_opened, predict_counted
 from lspin.fitting.preparation import Anchor, Prepared, Problem, gated_inputs, look, prepare
 from lspin.fitting.recipe import count_epochs
@@ -43,6 +43,7 @@ class Job(NamedTuple):
     prepared: Prepared | None = None  # what is known of the training rows, where several fits share them
     start: Networks | None = None  # weights to go on from, in training's own form
     setting: Setting | None = None  # of a model of groups, which needs no training
+    panel: Panel | None = None  # of the training rows, where it is another than the problem's
 
 
 class Fit(NamedTuple):
@@ -59,21 +60,20 @@ def training_rows(problem: Problem, job: Job) -> Rows:
     return Rows(take_grid(problem.rows.grid, which), problem.rows.target[which], job.weight, which)
 
 
-def prepare_rows(problem: Problem, rows: Rows) -> Prepared:
+def prepare_rows(problem: Problem, job: Job, rows: Rows) -> Prepared:
     """What a fit has to know of its rows, the same for every price, weight decay and seed."""
-    return prepare(problem, rows, learn_row_encoding(problem, rows))
+    return prepare(problem, rows, learn_row_encoding(problem, job, rows))
 
 
-def learn_row_encoding(problem: Problem, rows: Rows) -> Encoding:
+def learn_row_encoding(problem: Problem, job: Job, rows: Rows) -> Encoding:
     """The encoding of the whole table, or one learned from these rows if they are others."""
-    if np.array_equal(rows.weight, problem.rows.weight):
-        return problem.encoding
-    return relearn_encoding(rows, problem.encoding)
+    known = problem.encoding if job.panel is None else job.panel.encoding
+    return known if np.array_equal(rows.weight, problem.rows.weight) else relearn_encoding(rows, known)
 
 
 def prepare_job(problem: Problem, job: Job) -> Job:
     """The job with its rows prepared, for other tasks to be made from."""
-    return job._replace(prepared=prepare_rows(problem, training_rows(problem, job)))
+    return job._replace(prepared=prepare_rows(problem, job, training_rows(problem, job)))
 
 
 def fit_job(problem: Problem, job: Job, report: Report | None = None) -> Fit:
@@ -86,7 +86,8 @@ def fit_groups(problem: Problem, job: Job, rows: Rows) -> Fit:
     """A model of groups as it was chosen; of one group, where these rows cannot be divided that way."""
     assert job.setting is not None
     with threadpool_limits(1):  # several threads for small matrices cost more than they gain
-        member = make_member(rows, learn_row_encoding(problem, rows), problem.kind, job.setting)
+        encoding, labels = learn_row_encoding(problem, job, rows), None if job.panel is None else job.panel.labels
+        member = make_member(rows, encoding, problem.kind, job.setting, labels)
     outputs, n_open = predict_counted([member], rows.grid)
     loss = problem.kind.loss.average(outputs, rows.target, rows.weight / rows.weight.sum())
     return Fit(member, np.array([[loss, np.nan, np.average(n_open, weights=rows.weight)]]), False)
@@ -137,7 +138,7 @@ def _train(
     """Go through a part of the schedule, of given length if ``n_steps`` says so."""
     from lspin.core.training import refuse_divergence, train
 
-    prepared = prepare_rows(problem, rows) if job.prepared is None else job.prepared
+    prepared = prepare_rows(problem, job, rows) if job.prepared is None else job.prepared
     # Every fit is padded to the size of the whole table, so that all folds and the last fit share a program.
     padded = bucket_size(problem.n_rows)
     batch_size = min(problem.batch_size, padded)

@@ -46,6 +46,13 @@ class Setting(NamedTuple):
     penalty: float = LEAST_PENALTY  # of the predictor's weights
 
 
+class Panel(NamedTuple):
+    """Some columns of a table, which alone may be used."""
+
+    encoding: Encoding  # of these columns
+    labels: np.ndarray | None  # (n,), how rows were divided by all columns
+
+
 class Sight(NamedTuple):
     """Rows as they are seen when groups are looked for."""
 
@@ -128,15 +135,15 @@ class Basis:
 # Looking for groups ------------------------------------------------------------------------------------------
 
 
-def look_at(rows: Rows, encoding: Encoding, kind: Kind) -> Sight:
-    """Rows as points, of which all divisions are found."""
+def look_at(rows: Rows, encoding: Encoding, kind: Kind, labels: np.ndarray | None = None) -> Sight:
+    """Rows as points, of which all divisions are found; the labels are one that is known already."""
     outputs, weight = center_outputs(rows, kind), rows.weight / rows.weight.mean()
     precision = np.float32 if len(encoding.owners) > MOST_LOOKED_AT else np.float64
     values = np.empty((len(weight), len(encoding.owners)), precision)
     for part in column_blocks(*values.shape):
         block = encode_inputs(rows.grid, encoding, part)
         values[:, part] = block - weight @ block / len(weight)
-    return Sight(rows, encoding, kind, Divisions(make_cloud(values, encoding, outputs, weight)))
+    return Sight(rows, encoding, kind, Divisions(make_cloud(values, encoding, outputs, weight), labels))
 
 
 def make_cloud(values: np.ndarray, encoding: Encoding, outputs: np.ndarray, weight: np.ndarray) -> Cloud:
@@ -214,11 +221,13 @@ def _unit(outputs: np.ndarray, weight: np.ndarray) -> float:
 # The model ---------------------------------------------------------------------------------------------------
 
 
-def make_member(rows: Rows, encoding: Encoding, kind: Kind, setting: Setting) -> Member:
+def make_member(
+    rows: Rows, encoding: Encoding, kind: Kind, setting: Setting, labels: np.ndarray | None = None
+) -> Member:
     """The model of a setting; of one group, where the rows cannot be divided that way."""
     if setting.rule == ALL:
         return open_most_related(rows, encoding, kind, setting.n_terms)
-    sight = look_at(rows, encoding, kind)
+    sight = look_at(rows, encoding, kind, labels)
     basis = find_basis(sight, setting.rule, setting.n_terms) or find_basis(sight, WHOLE, setting.n_terms)
     assert basis is not None
     return widen(build_member(basis, setting), basis.whole, basis.kept)

@@ -8,7 +8,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from lspin.core.model import Networks
 from lspin.fitting.fit import Fit, Job, fit_job, prepare_job
-from lspin.fitting.groups import Setting
+from lspin.fitting.groups import Panel, Setting
 from lspin.fitting.judging import Standing, excess, row_losses
 from lspin.fitting.prediction import Counted, predict_counted
 from lspin.fitting.problem import Problem
@@ -79,6 +79,7 @@ class Split(NamedTuple):
     train: np.ndarray
     weight: np.ndarray
     valid: Rows
+    panel: Panel | None = None  # of the rows to train on, where it is found in each split
 
 
 def split_rows(
@@ -168,7 +169,7 @@ def choose_price(
     if not splits:
         return Choice(FALLBACK_PRICE, fallback_decay(problem), [], [], False)
     closed = judge_closed(problem, splits)
-    drafts = [prepare_job(problem, Job(split.train, split.weight, split.valid, 0.0, 0.0, 0)) for split in splits]
+    drafts = [prepare_job(problem, make_job(split, 0.0, 0.0, 0)) for split in splits]
     tried: list[Tried] = []
     interrupted = False
     for settings in _stages(problem, closed.candidate.sparsity, tried, walks=len(seeds) == 1):
@@ -191,6 +192,11 @@ def choose_price(
         best.fits,
         interrupted,
     )
+
+
+def make_job(split: Split, sparsity: float, weight_decay: float, seed: int) -> Job:
+    """A fit of the training rows of a split."""
+    return Job(split.train, split.weight, split.valid, sparsity, weight_decay, seed, panel=split.panel)
 
 
 def find_sparsest(problem: Problem, splits: list[Split], tried: list[Tried]) -> Tried | None:

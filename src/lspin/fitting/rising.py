@@ -34,6 +34,7 @@ from lspin.fitting.path import (
     beats_constant,
     fallback_decay,
     judge,
+    make_job,
     predict_constant,
     predict_held_out,
 )
@@ -129,7 +130,7 @@ def list_problems(problem: Problem) -> list[Problem]:
 def draft_job(problem: Problem, split: Split, seed: int) -> Job:
     """One run of a split, up to the last price of the path."""
     _, last = price_range(problem)
-    return Job(split.train, split.weight, split.valid, last, problem.recipe.usual_decay, seed)
+    return make_job(split, last, problem.recipe.usual_decay, seed)
 
 
 def run_paths(jobs: list[tuple[Problem, Job]], n_jobs: int | None, progress: Progress) -> Iterator[list[Stage]]:

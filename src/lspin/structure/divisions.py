@@ -26,12 +26,13 @@ class Rule(NamedTuple):
     most, against all others.
     """
 
-    source: str  # "whole", "all", "components", "column", "pair" or "corner"
+    source: str  # "whole", "all", "components", "column", "pair", "corner" or "given"
     which: int = 0  # number of groups, or the rank of the column, or of the pair, among those that divide
 
 
 WHOLE = Rule("whole")  # one group, with few columns
 ALL = Rule("all")  # one group, with all columns
+GIVEN = Rule("given")  # as the rows were divided by columns that are not here
 RULES = (
     *(Rule("components", n_groups) for n_groups in range(2, MOST_GROUPS + 1)),
     *(Rule("column", rank) for rank in range(N_COLUMNS)),
@@ -60,8 +61,9 @@ class Cloud(NamedTuple):
 class Divisions:
     """All ways to divide some rows; what several of them need is found once."""
 
-    def __init__(self, cloud: Cloud) -> None:
+    def __init__(self, cloud: Cloud, given: np.ndarray | None = None) -> None:
         self.cloud = cloud
+        self.given = given  # (n,), labels by columns that are not here
 
     @cached_property
     def seen(self) -> Cloud:
@@ -90,7 +92,8 @@ class Divisions:
         if rule.source == "whole":
             return np.zeros(len(self.cloud.values), int)
         ways = {"components": self._by_components, "column": self._by_rank}
-        labels = {**ways, "pair": self._by_pair, "corner": self._by_corner}[rule.source](rule.which)
+        ways |= {"pair": self._by_pair, "corner": self._by_corner}
+        labels = self.given if rule == GIVEN else ways[rule.source](rule.which)
         if labels is None or labels.max() == 0 or np.bincount(labels).min() < SMALLEST_GROUP:
             return None
         return labels

@@ -147,19 +147,27 @@ def give_context(encoding: Encoding, columns: np.ndarray, *, context_only: bool)
     return replace(encoding, context=context, context_only=context_only)
 
 
-def keep_features(encoding: Encoding, kept: np.ndarray) -> Encoding:
-    """The encoding of a table whose columns are some of the features, which are given by their places."""
+def use_features(encoding: Encoding, kept: np.ndarray) -> Encoding:
+    """The encoding of the same table if only some of its features are read, which are given by their places."""
     inside = np.isin(encoding.owners, kept)
-    columns = encoding.features[kept]
     return replace(
         encoding,
-        n_columns=len(kept),
-        features=np.arange(len(kept)),
+        features=encoding.features[kept],
         owners=np.searchsorted(kept, encoding.owners[inside]),
         center=encoding.center[inside],
         scale=encoding.scale[inside],
-        levels={place: encoding.levels[c] for place, c in enumerate(columns.tolist()) if c in encoding.levels},
         context=None if encoding.context is None else np.flatnonzero(np.isin(kept, encoding.context)),
+    )
+
+
+def keep_features(encoding: Encoding, kept: np.ndarray) -> Encoding:
+    """The encoding of a table whose columns are some of the features, which are given by their places."""
+    columns = encoding.features[kept]
+    return replace(
+        use_features(encoding, kept),
+        n_columns=len(kept),
+        features=np.arange(len(kept)),
+        levels={place: encoding.levels[c] for place, c in enumerate(columns.tolist()) if c in encoding.levels},
     )
 
 

@@ -1,0 +1,225 @@
+"""Panels: the columns that a cohort may use in all, gates included, of several sizes, judged on held-out rows."""
+
+from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from lspin.fitting.columns import Orders, Source
+from lspin.fitting.contest import (
+    AS_GOOD,
+    Contender,
+    Glance,
+    find_contender,
+    find_glances,
+    list_finalists,
+    take_training,
+)
+from lspin.fitting.groups import Panel, find_basis, look_at, predict_mixture, rebuild_basis
+from lspin.fitting.judging import excess
+from lspin.fitting.path import Candidate, Split
+from lspin.fitting.problem import Problem, is_wide
+from lspin.structure.divisions import WHOLE, Rule
+from lspin.tables.encoding import Encoding, relearn_encoding, use_features
+from lspin.tables.grid import Rows
+
+FEWER = 2.0  # factor between two sizes that are tried
+TELLING = (0.25, 0.5, 0.75)  # parts of a panel that may tell groups
+
+
+class Sized(NamedTuple):
+    """Panels of one size, one for each split, and the best model of groups on them."""
+
+    size: int
+    source: Source
+    contender: Contender
+
+
+class PanelSize(NamedTuple):
+    """One row of the path of panels: means over the held-out rows."""
+
+    n_panel: int
+    start: str
+    validation_loss: float
+    loss_error: float  # standard error of the loss
+    validation_score: float
+    n_features: float  # median over the held-out rows
+    mean_features: float
+    chosen: bool = False
+
+
+class Panels:
+    """The columns that a cohort may use: networks get as many as are allowed, groups no more than they need."""
+
+    def __init__(self, problem: Problem, most: int, source: Source, tried: list[Sized]) -> None:
+        self._problem, self._most, self._source, self._tried = problem, most, source, tried
+        self._best = choose_size(tried, problem.tolerance) if tried else None
+
+    @cached_property
+    def for_networks(self) -> Panel:
+        """The panel of all rows that networks may use."""
+        return self._find(self._problem.rows, self._problem.encoding, self._source, self._most)
+
+    @cached_property
+    def for_groups(self) -> Panel:
+        """The panel of all rows that the chosen model of groups may use."""
+        assert self._best is not None
+        return self._find(self._problem.rows, self._problem.encoding, self._best.source, self._best.size)
+
+    @property
+    def contender(self) -> Contender | None:
+        """The best model of groups; nothing where none could be judged."""
+        return None if self._best is None else self._best.contender
+
+    def narrow(self, split: Split) -> Split:
+        """The split with a panel that is found in its training rows, for networks."""
+        rows, _ = take_training(self._problem, split)
+        known = relearn_encoding(rows, self._problem.encoding)
+        return split._replace(panel=self._find(rows, known, self._source, self._most))
+
+    def _find(self, rows: Rows, encoding: Encoding, source: Source, size: int) -> Panel:
+        with threadpool_limits(1):
+            sight = look_at(rows, encoding, self._problem.kind)
+            whole = find_basis(sight, WHOLE)
+            assert whole is not None
+            bases = {WHOLE: whole, source.rule: find_basis(sight, source.rule) or whole}
+            return make_panel(encoding, Orders(bases, list_fixed(encoding)), source, size)
+
+    def list_path(self, networks: Candidate | None) -> list[PanelSize]:
+        """The best model of groups at every size, and the networks, if these were chosen."""
+        path = []
+        for one in self._tried:
+            level = one.contender.level
+            row = describe_size(one.size, "groups", level.candidate(0.0), level.loss_error)
+            path.append(row._replace(chosen=networks is None and one is self._best))
+        if networks is not None:
+            path.append(describe_size(self._most, "networks", networks)._replace(chosen=True))
+        return sorted(path, key=lambda row: row.n_panel)
+
+
+def describe_size(size: int, start: str, row: Candidate, loss_error: float = float("nan")) -> PanelSize:
+    """A model of panels of one size as a row of their path."""
+    return PanelSize(
+        n_panel=size,
+        start=start,
+        validation_loss=row.validation_loss,
+        loss_error=loss_error,
+        validation_score=row.validation_score,
+        n_features=row.n_features,
+        mean_features=row.mean_features,
+    )
+
+
+def find_panels(problem: Problem, splits: list[Split], most: int, n_features: int | None) -> Panels:
+    """Panels of all sizes up to the most, judged on the held-out rows.
+
+    Notes
+    -----
+    The columns of a panel are found in the training rows of each split, so that rows that judge it have no part
+    in it. At every size a quick look prefers one source of columns; on these the models of groups compete as they
+    do on whole tables.
+
+    """
+    most = min(most, problem.encoding.n_features)
+    if not splits:
+        return Panels(problem, most, Source(WHOLE), [])
+    with threadpool_limits(1):  # several threads for small matrices cost more than they gain
+        glances, _ = find_glances(problem, splits)
+        rules = find_rules(splits, glances)
+        orders = collect_orders(problem, glances, rules)
+        encodings = [take_training(problem, split)[1] for split in splits]
+        n_fixed = len(list_fixed(problem.encoding))  # with a context, its columns tell the groups, and no others
+        sizes = list_sizes(most, n_fixed)
+        parts = () if n_fixed else TELLING
+        sources = {size: list_sources(orders, rules, size - n_fixed, parts) for size in sizes}
+        chosen = {size: choose_source(splits, orders, sources[size], size) for size in sizes}
+        tried = []
+        for size, source in chosen.items():
+            panels = [make_panel(*pair, source, size) for pair in zip(encodings, orders, strict=True)]
+            narrow = [split._replace(panel=panel) for split, panel in zip(splits, panels, strict=True)]
+            contender = find_contender(narrow_problem(problem, size), narrow, n_features)
+            if contender is not None:
+                tried.append(Sized(size, source, contender))
+    return Panels(problem, most, chosen[most], tried)
+
+
+def make_panel(encoding: Encoding, orders: Orders, source: Source, size: int) -> Panel:
+    """The panel of some rows."""
+    return Panel(use_features(encoding, orders.pick(source, size)), orders.label(source))
+
+
+def list_fixed(encoding: Encoding) -> list[int]:
+    """Features that every panel has: those of a context."""
+    return [] if encoding.context is None else encoding.context.tolist()
+
+
+def find_rules(splits: list[Split], glances: dict[Rule, list[Glance]]) -> list[Rule]:
+    """Rules that divide the rows clearly better than none."""
+    errors = {rule: np.concatenate([glance.errors for glance in made]) for rule, made in glances.items()}
+    weight = np.concatenate([split.valid.weight for split in splits])
+    n_groups = {rule: len(made[0].found.mixture.offsets) for rule, made in glances.items()}
+    return list_finalists(errors, weight, n_groups)
+
+
+def collect_orders(problem: Problem, glances: dict[Rule, list[Glance]], rules: list[Rule]) -> list[Orders]:
+    """For each split, the orders of columns that rules give."""
+    fixed = list_fixed(problem.encoding)
+    by_split = zip(*(glances[rule] for rule in (WHOLE, *rules)), strict=True)
+    found = [dict(zip((WHOLE, *rules), of_split, strict=True)) for of_split in by_split]
+    return [Orders({rule: rebuild_basis(one.found) for rule, one in made.items()}, fixed) for made in found]
+
+
+def list_sources(
+    orders: list[Orders], rules: list[Rule], number: int, parts: tuple[float, ...] = TELLING
+) -> list[Source]:
+    """A model without groups, the columns one by one, and groups that some parts of so many columns may tell.
+
+    How many these are is the same in all splits and for the last model: with more rows more columns may count
+    clearly, which would leave none to tell the groups.
+    """
+    sources = [Source(WHOLE), Source(WHOLE, is_related=True)]
+    for rule in rules:
+        left = number - int(np.median([order.count_clear(rule) for order in orders]))
+        counts = [*(round(part * number) for part in parts), max(left, 1)] if parts else [0]
+        sources += [Source(rule, n_telling) for n_telling in dict.fromkeys(counts)]
+    return sources
+
+
+def choose_source(splits: list[Split], orders: list[Orders], sources: list[Source], size: int) -> Source:
+    """The source whose panels of a size tell most of the held-out rows, by a quick look."""
+    weight = np.concatenate([split.valid.weight for split in splits])
+
+    def error(source: Source) -> float:
+        looks = [order.look(source, size) for order in orders]
+        errors = [predict_mixture(basis, split.valid) for basis, split in zip(looks, splits, strict=True)]
+        return float(np.average(np.concatenate(errors), weights=weight))
+
+    return min(sources, key=error)
+
+
+def list_sizes(most: int, n_fixed: int) -> list[int]:
+    """Sizes that are tried, from the largest down, with a column at least beside those that every panel has."""
+    sizes = [most]
+    while (size := int(sizes[-1] / FEWER)) > n_fixed:
+        sizes.append(size)
+    return sizes
+
+
+def narrow_problem(problem: Problem, size: int) -> Problem:
+    """A problem of so many columns, as models of groups see it."""
+    encoding = use_features(problem.encoding, np.arange(size))
+    return replace(problem, encoding=encoding, is_wide=is_wide(problem.rows, encoding))
+
+
+def choose_size(tried: list[Sized], tolerance: float) -> Sized:
+    """The smallest panel of those that are nearly as good as the best."""
+    best = min(tried, key=lambda one: one.contender.level.loss).contender
+    dearest = best.level.loss + tolerance * best.gain
+
+    def is_close(one: Sized) -> bool:
+        level = one.contender.level
+        return level.loss <= dearest and excess(level.losses, best.level.losses, level.weight) <= AS_GOOD
+
+    return min(filter(is_close, tried), key=lambda one: one.size)
