@@ -219,6 +219,36 @@ def test_without_a_path_the_error_says_why():
         plots.sparsity_path(estimator)
 
 
+class Limited(Searched):
+    """A fitted model of a panel, as far as its curves are concerned."""
+
+    path_ = Searched.path_.assign(mean_features=[0.0, 4.5, 3.5, 9.0])
+    panel_path_ = pd.DataFrame(
+        {
+            "n_panel": [5, 10, 20, 20],
+            "validation_loss": [0.9, 0.3, 0.4, 0.2],
+            "validation_score": [0.5, 0.75, 0.7, 0.8],
+            "chosen": [False, False, False, True],
+        }
+    )
+
+
+def test_scores_by_panel_size_stand_beside_those_by_features_of_a_sample():
+    ax = plots.panel_path(Limited())
+    by_size, by_sample, chosen = ax.lines
+    np.testing.assert_allclose(by_size.get_xydata(), [[5, 0.5], [10, 0.75], [20, 0.8]])
+    np.testing.assert_allclose(by_sample.get_xydata(), [[3.5, 0.8], [4.5, 0.7], [9, 0.6]])
+    np.testing.assert_allclose(chosen.get_xdata(), 20)
+    assert ax.get_ylabel() == "accuracy"
+
+
+def test_without_a_panel_the_error_says_how_to_have_one():
+    estimator = Limited()
+    estimator.panel_path_ = Limited.panel_path_.iloc[:0]
+    with pytest.raises(ValueError, match="fit with n_panel"):
+        plots.panel_path(estimator)
+
+
 def test_predictions_stand_against_the_truth():
     ax = plots.predicted_against_true([1.0, 2.0, 3.0], [1.0, 2.0, 4.0])
     np.testing.assert_allclose(ax.collections[0].get_offsets(), [[1, 1], [2, 2], [3, 4]])
@@ -254,6 +284,7 @@ DRAWINGS = {
     "set_frequency": plots.set_frequency,
     "waterfall": plots.waterfall,
     "sparsity_path": lambda _, ax=None: plots.sparsity_path(Searched(), ax=ax),
+    "panel_path": lambda _, ax=None: plots.panel_path(Limited(), ax=ax),
     "predicted": lambda _, ax=None: plots.predicted_against_true([0.0, 1.0], [0.0, 1.0], ax=ax),
     "calibration": lambda _, ax=None: plots.calibration([0], [[0.5, 0.5]], ax=ax),
     "survival": lambda _, ax=None: plots.survival_curves({}, ax=ax),

@@ -6,13 +6,21 @@ Every function draws on ``ax``, or on new axes if there are none, and returns th
 
 from lspin.plots.gates import feature_frequency, gate_map, gates_on_image, set_frequency
 from lspin.plots.groups import subgroups
-from lspin.plots.quality import calibration, predicted_against_true, sparsity_path, survival_curves, waterfall
+from lspin.plots.quality import (
+    calibration,
+    panel_path,
+    predicted_against_true,
+    sparsity_path,
+    survival_curves,
+    waterfall,
+)
 
 __all__ = [
     "calibration",
     "feature_frequency",
     "gate_map",
     "gates_on_image",
+    "panel_path",
     "predicted_against_true",
     "set_frequency",
     "sparsity_path",

@@ -126,15 +126,7 @@ def sparsity_path(estimator: Any, *, ax: "Axes | None" = None) -> "Axes":
         right = ax.twinx()
         right.spines["top"].set_visible(False)
         _draw_counts(right, best)
-    ax.axvline(estimator.sparsity_, color="black", linewidth=0.8, linestyle=":")
-    ax.annotate(
-        f"chosen: {estimator.sparsity_:.2g}",
-        (estimator.sparsity_, 1),
-        xycoords=ax.get_xaxis_transform(),
-        xytext=(3, 2),
-        textcoords="offset points",
-        fontsize=8,
-    )
+    _mark(ax, estimator.sparsity_, f"chosen: {estimator.sparsity_:.2g}")
     return ax
 
 
@@ -142,6 +134,42 @@ def _draw_counts(ax: "Axes", path: pd.DataFrame) -> None:
     ax.plot(path["sparsity"], path["n_features"], "s--", color=UP, markersize=4)
     ax.set_ylabel("features of the median sample", color=UP)
     ax.set_ylim(bottom=0)
+
+
+def panel_path(estimator: Any, *, ax: "Axes | None" = None) -> "Axes":
+    """Held-out score against the columns that all samples together may use, and against those that a sample uses.
+
+    A line marks the size of the panel that was chosen.
+    """
+    panels = estimator.panel_path_
+    if len(panels) == 0:
+        raise ValueError("there are no panels: fit with n_panel, the most columns that all samples may use")
+    own = estimator.path_[estimator.path_["mean_features"] > 0].sort_values("mean_features")
+    best = panels.sort_values("validation_loss", kind="stable").drop_duplicates("n_panel")
+    by_size = best.sort_values("n_panel")
+    ax = take_axes(ax, 5.0, 3.4)
+    ax.plot(by_size["n_panel"], by_size["validation_score"], "o-", color=DOWN, markersize=4, label="all samples")
+    ax.plot(own["mean_features"], own["validation_score"], "s--", color=UP, markersize=4, label="one sample, mean")
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.set_xlabel("columns used")
+    ax.set_ylabel(estimator.kind_.score_name)
+    chosen = int(panels.loc[panels["chosen"], "n_panel"].iloc[0])
+    _mark(ax, chosen, f"panel: {chosen}")
+    ax.legend(frameon=False, fontsize=8, title="columns of", title_fontsize=8, loc="best")
+    return ax
+
+
+def _mark(ax: "Axes", place: float, words: str) -> None:
+    ax.axvline(place, color="black", linewidth=0.8, linestyle=":")
+    ax.annotate(
+        words,
+        (place, 1),
+        xycoords=ax.get_xaxis_transform(),
+        xytext=(3, 2),
+        textcoords="offset points",
+        fontsize=8,
+    )
 
 
 def predicted_against_true(y: Any, predicted: Any, *, ax: "Axes | None" = None) -> "Axes":
