@@ -571,6 +571,20 @@ def test_columns_that_a_model_does_not_need_may_be_absent(subtypes, tmp_path):
     assert "of the 8 that the model needs" in said
 
 
+def test_a_panel_is_all_that_a_new_row_needs(subtypes, tmp_path):
+    folder, table = subtypes
+    panel = ["--panel", "3", "--drop", "age", "--epochs", "50", "--sparsity", "0.03"]
+    said = run("fit", folder / "all.csv", "--target", "y", "-o", tmp_path / "model.lspin", *panel).stdout
+    needed = load(tmp_path / "model.lspin").columns_needed_.tolist()
+    assert len(needed) <= 3
+    assert f"A new row needs {len(needed)} columns: {', '.join(needed)}." in said
+    table[needed].to_csv(tmp_path / "new.csv", index=False)
+    whole, part = (
+        run("predict", tmp_path / "model.lspin", path) for path in (folder / "all.csv", tmp_path / "new.csv")
+    )
+    assert part.stdout == whole.stdout
+
+
 def test_a_sample_is_explained_given_its_context(subtypes):
     folder, table = subtypes
     said = run("explain", folder / "model.lspin", folder / "all.csv", "--sample", "1").stdout

@@ -120,6 +120,10 @@ def fit(
         int | None,
         typer.Option("--features", "-n", min=1, metavar="N", help="Features per sample; chosen if not given."),
     ] = None,
+    panel: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="K", help="Columns that all samples together may use; all if not given."),
+    ] = None,
     id_column: IdOption = None,
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
@@ -166,6 +170,7 @@ def fit(
     )
     settings = {
         "n_features": features,
+        "n_panel": panel,
         "sparsity": "auto" if sparsity is None else sparsity,
         "max_epochs": epochs,
         "n_members": members,

@@ -111,16 +111,16 @@ def _percent(share: float) -> str:
 
 
 def context_lines(result: dict[str, Any]) -> list[str]:
-    """What gates look at and what a new row needs, where a context was given."""
-    if result["context"] is None:
-        return []
-    alone = ", which the prediction does not use" if result["context_only"] else ""
+    """What gates look at and what a new row needs, where a context or a panel was given."""
+    lines = []
+    if result["context"] is not None:
+        alone = ", which the prediction does not use" if result["context_only"] else ""
+        lines.append(f"Gates look at {_list_some(result['context'])} only{alone}.")
     names = result["columns_needed"]
-    counted = f"{len(names):,} {'column' if len(names) == 1 else 'columns'}: {_list_some(names)}"
-    return [
-        f"Gates look at {_list_some(result['context'])} only{alone}.",
-        f"A new row needs {counted if names else 'no column'}.",
-    ]
+    if names is not None:
+        counted = f"{len(names):,} {'column' if len(names) == 1 else 'columns'}: {_list_some(names)}"
+        lines.append(f"A new row needs {counted if names else 'no column'}.")
+    return lines
 
 
 def _list_some(names: Sequence[Any], most: int = 12) -> str:

@@ -154,13 +154,12 @@ def describe_score(estimator: Any) -> dict[str, Any]:
 
 
 def describe_context(estimator: Any) -> dict[str, Any]:
-    """The columns that gates look at, if these are not all, and those that a new row needs."""
-    if estimator._context is None:
-        return {"context": None}
+    """The columns that gates look at and those that a new row needs, where these are not all."""
+    context = estimator._context
     return {
-        "context": estimator._column_names[estimator._context].tolist(),
+        "context": None if context is None else estimator._column_names[context].tolist(),
         "context_only": estimator.members_[0].encoding.context_only,
-        "columns_needed": estimator.columns_needed_.tolist(),
+        "columns_needed": estimator.columns_needed_.tolist() if estimator._may_lack_columns else None,
     }
 
 
@@ -201,7 +200,7 @@ def open_table(
         raise ValueError(f"{model} was fitted on a table without names of columns; use it from Python")
     origin = getattr(estimator, "origin_", {})
     # A report compares with models of all columns.
-    needed = None if estimator._context is None or needs_target else set(estimator.columns_needed_)
+    needed = set(estimator.columns_needed_) if estimator._may_lack_columns and not needs_target else None
     if id_name is not None:
         find_column(id_name, source.frame.columns)
     id_name = id_name or _text(origin.get("id"))

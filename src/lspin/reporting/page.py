@@ -174,6 +174,7 @@ def _describe_model(estimator: Any, cohort: "Cohort", target_name: str) -> dict[
         "n_selected": len(cohort.features),
         "context": [] if cohort.explanation.context is None else [str(n) for n in cohort.explanation.context],
         "context_only": bool(estimator.context_only),
+        "panel": len(estimator.columns_needed_) if len(estimator.panel_path_) else None,
         "median": cohort.summary.median,
         "classes": [] if kind.labels is None else [str(label) for label in kind.labels],
         "predicts": kind.target_word,
