@@ -11,7 +11,7 @@ AUTO = StrOptions({"auto"})
 HIDDEN_LAYER_SIZES = Setting(
     [AUTO, tuple, list],
     "Widths of the prediction network's hidden layers; `()` is a linear predictor (LLSPIN). `'auto'`: two "
-    "layers of 50 units; linear if the table has fewer rows than columns or is sparse.",
+    "layers of 50 units; linear if the table has fewer than 80 rows, fewer rows than columns, or is sparse.",
 )
 GATE_HIDDEN_LAYER_SIZES = Setting(
     [None, tuple, list],

@@ -403,7 +403,8 @@ def find_bar(problem: Problem, contender: Contender, splits: list[Split]) -> flo
     What may escape groups of linear rules? Of a wide table: something, unless a sparse model is clearly better
     than a ridge of all columns, from which networks start. Of another: nothing, if boosted trees are worse. Trees
     take a tenth of a second, and what networks learn beyond linear rules, trees learn in part. Where trees are
-    clearly better, there is no bar. Where a row tells little, as of a hazard, trees learn its noise and are not
+    clearly better, there is no bar. Trees are not asked of a few dozen rows, which they can hardly divide; the
+    networks are linear then. Where a row tells little, as of a hazard, trees learn its noise and are not
     asked, and there is no bar either.
     """
     chosen, dense = contender.level, contender.dense
@@ -412,6 +413,8 @@ def find_bar(problem: Problem, contender: Contender, splits: list[Split]) -> flo
         return -np.inf if is_clear else near_bar(problem, contender, splits)
     if problem.kind.tells_little:
         return np.inf
+    if not problem.prediction_layers:
+        return near_bar(problem, contender, splits)
     errors = np.concatenate([tree_errors(problem, split) for split in splits])
     places = contender.find([split.valid for split in splits])
     behind = excess(errors, chosen.errors[places], chosen.weight[places])
