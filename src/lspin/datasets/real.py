@@ -114,7 +114,7 @@ def _say_what_to_do(name: str, originals: Sequence[Original], folders: list[Path
 
 def _write(path: Path, arrays: Arrays) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(path) as unfinished, open(unfinished, "wb") as file:
+    with written_whole(path) as file:
         np.savez_compressed(file, **cast(dict[str, Any], arrays))
 
 

@@ -53,7 +53,7 @@ def write_model(path: str | os.PathLike, model: SavedModel) -> None:
         "members": [_store_member(arrays, f"members/{i}", m) for i, m in enumerate(model.members)],
         "origin": model.origin,
     }
-    with written_whole(path) as unfinished, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_STORED) as archive:
+    with written_whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("model.json", json.dumps(content, allow_nan=False))
         for name, array in arrays.items():
             buffer = io.BytesIO()

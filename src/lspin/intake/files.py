@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -269,27 +269,27 @@ def write_frame(frame: pd.DataFrame, path: str | Path, *, digits: int | None = N
     if str(path) == "-":
         sys.stdout.write(frame.to_csv(index=False, lineterminator="\n", float_format=number))
         return
-    with written_whole(path) as unfinished:
-        WRITERS[Path(path).suffix.lower()](frame, unfinished, number)
+    with written_whole(path) as file:
+        WRITERS[Path(path).suffix.lower()](frame, file, number)
 
 
-def _write_csv(frame: pd.DataFrame, path: Path, number: str | None) -> None:
-    frame.to_csv(path, index=False, float_format=number)
+def _write_csv(frame: pd.DataFrame, file: BinaryIO, number: str | None) -> None:
+    frame.to_csv(file, index=False, float_format=number)
 
 
-def _write_tsv(frame: pd.DataFrame, path: Path, number: str | None) -> None:
-    frame.to_csv(path, index=False, sep="\t", float_format=number)
+def _write_tsv(frame: pd.DataFrame, file: BinaryIO, number: str | None) -> None:
+    frame.to_csv(file, index=False, sep="\t", float_format=number)
 
 
-def _write_parquet(frame: pd.DataFrame, path: Path, number: str | None) -> None:
+def _write_parquet(frame: pd.DataFrame, file: BinaryIO, number: str | None) -> None:
     _need("pyarrow", "and writing Parquet")
     mixed = [name for name in frame.columns if len({type(entry) for entry in frame[name]}) > 1]
-    frame.astype(dict.fromkeys(mixed, str)).to_parquet(path, index=False)  # values of categories and of numbers
+    frame.astype(dict.fromkeys(mixed, str)).to_parquet(file, index=False)  # values of categories and of numbers
 
 
-def _write_excel(frame: pd.DataFrame, path: Path, number: str | None) -> None:
+def _write_excel(frame: pd.DataFrame, file: BinaryIO, number: str | None) -> None:
     _need("openpyxl", "and writing Excel files")
-    frame.to_excel(path, index=False, engine="openpyxl")
+    frame.to_excel(file, index=False, engine="openpyxl")
 
 
 WRITERS = {".csv": _write_csv, ".tsv": _write_tsv, ".parquet": _write_parquet, ".xlsx": _write_excel}

@@ -111,8 +111,8 @@ def report(
         **_describe_trust(estimator, cohort, comparison, shows_samples=shows_samples),
     }
     stages.end()
-    with written_whole(path) as unfinished:
-        unfinished.write_text(fill_template(content), encoding="utf-8")
+    with written_whole(path) as file:
+        file.write(fill_template(content).encode())
     return Path(path)
 
 
