@@ -147,8 +147,9 @@ def fit(
     _check_target(target, task, time, event)
     if context_only and not context:
         raise typer.BadParameter("--context-only is about the columns of --context: name them")
+    from lspin.cli.writing import check_writable
     from lspin.intake.columns import find_context
-    from lspin.intake.files import check_writable, read_source
+    from lspin.intake.files import read_source
     from lspin.intake.table import read_parts
 
     check_writable(output)
@@ -232,7 +233,8 @@ def predict(
     as_json: JsonOption = False,
 ) -> None:
     """One row a sample."""
-    from lspin.intake.files import check_output, read_source, write_frame
+    from lspin.cli.writing import check_output, write_frame
+    from lspin.intake.files import read_source
 
     check_output(output)
     from lspin.cli.workflow import open_table, predict_table, score_known
@@ -272,7 +274,8 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """An overview of all samples, or each given one in full."""
-    from lspin.intake.files import check_output, read_source, write_frame
+    from lspin.cli.writing import check_output, write_frame
+    from lspin.intake.files import read_source
 
     if output is not None:
         check_output(output)
@@ -329,7 +332,8 @@ def report(
 ) -> None:
     """One HTML file."""
     from lspin.cli.workflow import open_table
-    from lspin.intake.files import check_writable, read_source
+    from lspin.cli.writing import check_writable
+    from lspin.intake.files import read_source
     from lspin.reporting import page
 
     check_writable(output)
@@ -422,7 +426,7 @@ def datasets(
         return
     if output is None:
         raise typer.BadParameter(f"say where to write {name}: -o {name}.csv")
-    from lspin.intake.files import check_output, write_frame
+    from lspin.cli.writing import check_output, write_frame
 
     check_output(output)
     frame, advice = public_frame(name)

@@ -1,22 +1,20 @@
-"""Tables in files: CSV, TSV, Parquet, Excel and .h5ad are told apart by content; outputs are written whole."""
+"""Tables in files: CSV, TSV, Parquet, Excel and .h5ad are told apart by content."""
 
 import contextlib
 import csv
 import gzip
 import io
-import os
 import re
 import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from lspin.intake.cells import Notation, read_numbers
-from lspin.storage import written_whole
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", r"\s+": "spaces"}
 GAPS = ["?", ".", "-", "–", "missing", "Missing", "#DIV/0!"]  # beside those that pandas knows
@@ -83,7 +81,8 @@ def _first_line(error: Exception) -> str:
     return text.splitlines()[0]
 
 
-def _need(package: str, kind: str) -> None:
+def need(package: str, kind: str) -> None:
+    """Raise an error that says what to install if a package for some kind of file is absent."""
     try:
         __import__(package)
     except ImportError as error:
@@ -191,14 +190,14 @@ def _tidy_names(frame: pd.DataFrame, name: str, form: str, **rest: Any) -> Sourc
 
 
 def _read_parquet(content: bytes, name: str) -> Source:
-    _need("pyarrow", "Parquet")
+    need("pyarrow", "Parquet")
     frame = pd.read_parquet(io.BytesIO(content))
     has_row_names = not isinstance(frame.index, pd.RangeIndex)
     return _tidy_names(frame, name, "Parquet", has_row_names=has_row_names)
 
 
 def _read_excel(content: bytes, name: str) -> Source:
-    _need("openpyxl", "Excel files")
+    need("openpyxl", "Excel files")
     book = pd.ExcelFile(io.BytesIO(content), engine="openpyxl")
     first, *others = book.sheet_names
     remarks = (f"of its {1 + len(others)} sheets the first was read",) if others else ()
@@ -206,7 +205,7 @@ def _read_excel(content: bytes, name: str) -> Source:
 
 
 def _read_h5ad(content: bytes, name: str) -> Source:
-    _need("anndata", ".h5ad files")
+    need("anndata", ".h5ad files")
     import anndata
 
     with tempfile.NamedTemporaryFile(suffix=".h5ad") as file:
@@ -233,63 +232,3 @@ def _read_h5ad(content: bytes, name: str) -> Source:
         annotations=tuple(str(column).strip() for column in taken),
         zero_is_absent=is_sparse,
     )
-
-
-# Writing -------------------------------------------------------------------------------------------------------
-
-
-def check_writable(path: str | Path) -> None:
-    """Raise an error now if a file could not be written later."""
-    path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; give the name of a file in it")
-    if not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
-    if not os.access(path.parent, os.W_OK):
-        raise ValueError(f"{path} cannot be written: the folder {path.parent.resolve()} is read-only")
-
-
-def check_output(path: str | Path) -> None:
-    """Raise an error now if a table could not be written to this path later."""
-    if str(path) == "-":
-        return
-    check_writable(path)
-    if Path(path).suffix.lower() not in WRITERS:
-        raise ValueError(
-            f"{path} should end in {', '.join(WRITERS)}: the ending says what kind of file is written"
-        )
-
-
-def write_frame(frame: pd.DataFrame, path: str | Path, *, digits: int | None = None) -> None:
-    """Write a table in the form that the ending of the path says, or as CSV to the standard output for ``-``.
-
-    ``digits`` is how many a number has in text; all of them if not given.
-    """
-    number = None if digits is None else f"%.{digits}g"
-    if str(path) == "-":
-        sys.stdout.write(frame.to_csv(index=False, lineterminator="\n", float_format=number))
-        return
-    with written_whole(path) as file:
-        WRITERS[Path(path).suffix.lower()](frame, file, number)
-
-
-def _write_csv(frame: pd.DataFrame, file: BinaryIO, number: str | None) -> None:
-    frame.to_csv(file, index=False, float_format=number)
-
-
-def _write_tsv(frame: pd.DataFrame, file: BinaryIO, number: str | None) -> None:
-    frame.to_csv(file, index=False, sep="\t", float_format=number)
-
-
-def _write_parquet(frame: pd.DataFrame, file: BinaryIO, number: str | None) -> None:
-    _need("pyarrow", "and writing Parquet")
-    mixed = [name for name in frame.columns if len({type(entry) for entry in frame[name]}) > 1]
-    frame.astype(dict.fromkeys(mixed, str)).to_parquet(file, index=False)  # values of categories and of numbers
-
-
-def _write_excel(frame: pd.DataFrame, file: BinaryIO, number: str | None) -> None:
-    _need("openpyxl", "and writing Excel files")
-    frame.to_excel(file, index=False, engine="openpyxl")
-
-
-WRITERS = {".csv": _write_csv, ".tsv": _write_tsv, ".parquet": _write_parquet, ".xlsx": _write_excel}
