@@ -265,6 +265,35 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(tmp
     assert "there is no folder" in refuse("fit", "none.csv", "-t", "y", "-o", output)
 
 
+def test_no_command_writes_over_what_it_reads(folder, tmp_path):
+    table, model = tmp_path / "t.csv", tmp_path / "m.lspin"
+    table.write_bytes((folder / "patients.csv").read_bytes())
+    model.write_bytes((folder / "classify.lspin").read_bytes())
+    commands = [
+        ("fit", table, "-t", "diagnosis", "-o", table),
+        ("predict", model, table, "-o", table),
+        ("explain", model, table, "-o", table),
+        ("report", model, table, "-o", model),
+        ("report", model, folder / "patients.csv", "--test", table, "-o", table),
+    ]
+    for command in commands:
+        for force in [[], ["--force"]] if command[0] in ("fit", "report") else [[]]:
+            assert "is what the command reads" in refuse(*command, *force)
+    assert table.read_bytes() == (folder / "patients.csv").read_bytes()
+    assert model.read_bytes() == (folder / "classify.lspin").read_bytes()
+
+
+def test_a_file_of_another_kind_is_replaced_if_forced_and_this_is_said(folder, tmp_path):
+    (tmp_path / "notes.txt").write_text("of years")
+    command = ["fit", folder / "patients.csv", "-t", "diagnosis", "-o", tmp_path / "notes.txt", *TINY]
+    assert "notes.txt is there already and is no model" in refuse(*command)
+    assert (tmp_path / "notes.txt").read_text() == "of years"
+    for option in (["--force"], []):
+        said = run(*command, *option, "--drop", "response", "--drop", "months", "--drop", "died").stderr
+        assert "notes.txt is there already and will be replaced." in said
+    assert load(tmp_path / "notes.txt").classes_.tolist() == ["ill", "well"]
+
+
 def test_a_leak_is_pointed_out(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(N, 4)), columns=list("abcd"))

@@ -16,6 +16,7 @@ from lspin.cli.output import (
     explanation_as_dict,
     say,
     say_remarks,
+    say_replaced,
     say_source,
     say_written,
     score_lines,
@@ -79,6 +80,9 @@ TableArgument = Annotated[str, typer.Argument(help="CSV, TSV, Parquet, Excel or 
 ModelArgument = Annotated[Path, typer.Argument(help="A file that lspin fit wrote.")]
 IdOption = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the samples.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Replace a file at the output that is of another kind.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Result as JSON on the standard output.")]
 
 
@@ -140,6 +144,7 @@ def fit(
     jobs: Annotated[int, typer.Option(metavar="N", help="Fits to run side by side; -1 for as many as cores.")] = 1,
     epochs: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,
     sparsity: Annotated[float | None, typer.Option(hidden=True, min=0)] = None,
+    force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -147,12 +152,12 @@ def fit(
     _check_target(target, task, time, event)
     if context_only and not context:
         raise typer.BadParameter("--context-only is about the columns of --context: name them")
-    from lspin.cli.writing import check_writable
+    from lspin.cli.writing import MODEL, check_writable
     from lspin.intake.columns import find_context
     from lspin.intake.files import read_source
     from lspin.intake.table import read_parts
 
-    check_writable(output)
+    say_replaced(output, check_writable(output, reads=[table], kind=MODEL, force=force), quiet)
     check_arguments(None, table)
     source = read_source(table)
     say_source(source, quiet)
@@ -236,7 +241,7 @@ def predict(
     from lspin.cli.writing import check_output, write_frame
     from lspin.intake.files import read_source
 
-    check_output(output)
+    say_replaced(output, check_output(output, reads=[model, table]), quiet)
     from lspin.cli.workflow import open_table, predict_table, score_known
 
     check_arguments(model, table)
@@ -278,7 +283,7 @@ def explain(
     from lspin.intake.files import read_source
 
     if output is not None:
-        check_output(output)
+        say_replaced(output, check_output(output, reads=[model, table]), quiet)
     from lspin.cli.workflow import open_table, pick_samples
 
     check_arguments(model, table)
@@ -327,19 +332,21 @@ def report(
     samples: Annotated[
         bool, typer.Option("--samples/--no-samples", help="Whether the page may hold data of single samples.")
     ] = True,
+    force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """One HTML file."""
     from lspin.cli.workflow import open_table
-    from lspin.cli.writing import check_writable
+    from lspin.cli.writing import PAGE, check_writable
     from lspin.intake.files import read_source
     from lspin.reporting import page
 
-    check_writable(output)
+    tables = [table] if test is None else [table, test]
+    say_replaced(output, check_writable(output, reads=[model, *tables], kind=PAGE, force=force), quiet)
     check_arguments(model, table)
     given, name = [], None
-    for path in (table,) if test is None else (table, test):
+    for path in tables:
         source = read_source(path)
         say_source(source, quiet)
         opened = open_table(model, source, target, id_name=id_column, needs_target=True)
@@ -428,7 +435,7 @@ def datasets(
         raise typer.BadParameter(f"say where to write {name}: -o {name}.csv")
     from lspin.cli.writing import check_output, write_frame
 
-    check_output(output)
+    say_replaced(output, check_output(output), quiet)
     frame, advice = public_frame(name)
     write_frame(frame, output)
     say(f"Wrote {len(frame):,} rows x {frame.shape[1]:,} columns to {output}. {advice}", quiet=quiet)

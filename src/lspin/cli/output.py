@@ -140,6 +140,12 @@ def score_lines(result: dict[str, Any]) -> list[str]:
     return lines
 
 
+def say_replaced(output: Path, replaces: bool, quiet: bool) -> None:
+    """Say that a file which is there will give way to the result."""
+    if replaces:
+        say(f"{output} is there already and will be replaced.", quiet=quiet)
+
+
 def say_written(output: Path, n_rows: int, what: str, quiet: bool) -> None:
     """Say where a table went."""
     if str(output) != "-":

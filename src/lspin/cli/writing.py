@@ -2,35 +2,95 @@
 
 import os
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import pandas as pd
 
-from lspin.intake.files import need
-from lspin.storage import written_whole
+from lspin.intake.files import STANDARD_INPUT, need
+from lspin.storage import is_special, written_whole
 
 
-def check_writable(path: str | Path) -> None:
-    """Raise an error now if a file could not be written later."""
+class Kind(NamedTuple):
+    """What an output is, and how a file of that kind is known."""
+
+    name: str
+    is_one: Callable[[bytes], bool]  # of the first bytes of a file
+
+
+MODEL = Kind("model", lambda start: start.startswith(b"PK\x03\x04") and start[30:40] == b"model.json")
+PAGE = Kind("page", lambda start: start.lower().startswith(b"<!doctype html"))
+START = 40  # bytes that tell the kind
+
+
+def check_writable(
+    path: str | Path, *, reads: Sequence[str | Path] = (), kind: Kind | None = None, force: bool = False
+) -> bool:
+    """Raise an error now if a file could or should not be written later; whether it replaces another one.
+
+    Parameters
+    ----------
+    path
+        Where to write.
+    reads
+        What the command reads: never replaced.
+    kind
+        What is to be written. A file that is there and holds something else is replaced with ``force`` only.
+    force
+        Whether to replace a file of another kind.
+
+    """
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file in it")
-    if not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
-    if not os.access(path.parent, os.W_OK):
-        raise ValueError(f"{path} cannot be written: the folder {path.parent.resolve()} is read-only")
+    for read in reads:
+        if _are_same(path, read):
+            raise ValueError(f"{path} is what the command reads; give another name to write to")
+    if is_special(path):
+        return False
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise ValueError(f"{path} cannot be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"{path} cannot be written: the folder {folder} is read-only")
+    if not path.exists():
+        return False
+    if not os.access(path, os.W_OK):
+        raise ValueError(f"{path} cannot be written: it is read-only")
+    if kind is not None and not force:
+        _refuse_other_kind(path, kind)
+    return True
 
 
-def check_output(path: str | Path) -> None:
-    """Raise an error now if a table could not be written to this path later."""
+def _are_same(path: Path, read: str | Path) -> bool:
+    """Whether what is to be written is what is read, by whatever names."""
+    if not path.is_file():
+        return False
+    try:
+        status = os.fstat(sys.stdin.fileno()) if str(read) == STANDARD_INPUT else os.stat(read)
+    except (OSError, ValueError):  # it is not there, or the standard input is no file
+        return False
+    return os.path.samestat(path.stat(), status)
+
+
+def _refuse_other_kind(path: Path, kind: Kind) -> None:
+    with open(path, "rb") as file:
+        start = file.read(START)
+    if start and not kind.is_one(start):
+        raise ValueError(f"{path} is there already and is no {kind.name}; give another name, or --force")
+
+
+def check_output(path: str | Path, *, reads: Sequence[str | Path] = ()) -> bool:
+    """Raise an error now if a table could not be written to this path later; whether it replaces a file."""
     if str(path) == "-":
-        return
-    check_writable(path)
-    if Path(path).suffix.lower() not in WRITERS:
+        return False
+    replaces = check_writable(path, reads=reads)
+    if not is_special(path) and Path(path).suffix.lower() not in WRITERS:
         raise ValueError(
             f"{path} should end in {', '.join(WRITERS)}: the ending says what kind of file is written"
         )
+    return replaces
 
 
 def write_frame(frame: pd.DataFrame, path: str | Path, *, digits: int | None = None) -> None:
@@ -43,7 +103,7 @@ def write_frame(frame: pd.DataFrame, path: str | Path, *, digits: int | None = N
         sys.stdout.write(frame.to_csv(index=False, lineterminator="\n", float_format=number))
         return
     with written_whole(path) as file:
-        WRITERS[Path(path).suffix.lower()](frame, file, number)
+        WRITERS.get(Path(path).suffix.lower(), _write_csv)(frame, file, number)
 
 
 def _write_csv(frame: pd.DataFrame, file: BinaryIO, number: str | None) -> None:
