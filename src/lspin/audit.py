@@ -9,7 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from lspin.tables.reading import columns_of_inputs, is_frame, read_table
+from lspin.tables.reading import as_numbers, columns_of_inputs, read_table
 from lspin.targets import Kind, kind_of
 
 LEAST_GAIN = 0.02  # part of the target's entropy or variance; below it a gain is no leak (see docs/method.md)
@@ -205,7 +205,7 @@ def _pose(estimator: Any, y: Any, n_rows: int, random_state: int) -> _Question:
 
 def _read_values(X: Any, selected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the columns that some row selects, and which of them each row shows."""
-    table, levels = read_table(X if is_frame(X) or sp.issparse(X) else np.asarray(X, np.float64))
+    table, levels = read_table(as_numbers(X))
     column_of = columns_of_inputs(selected.shape[1], levels)
     kept = np.flatnonzero(np.isin(column_of, np.flatnonzero(selected.any(axis=0))))
     shown = selected if table.missing is None else selected & ~_dense(table.missing)

@@ -21,6 +21,15 @@ def test_nothing_is_wrong_with_the_patients():
     assert texts(X) == texts(X.assign(sex=PATIENTS["sex"].astype("category"))) == []
 
 
+def test_masked_arrays_and_pyarrow_tables_are_checked_as_frames_are():
+    pa = pytest.importorskip("pyarrow")
+    gaps = X.assign(crp=X["crp"].where(DIED == "yes"))
+    said = texts(gaps)
+    assert texts(pa.Table.from_pandas(gaps, preserve_index=False)) == said
+    filled = np.ma.masked_array(gaps.fillna(0.0).to_numpy(np.float64), mask=gaps.isna().to_numpy())
+    assert texts(filled) == [said[0].replace("'crp'", "'1'")]
+
+
 @pytest.mark.parametrize("load", [load_breast_cancer, load_wine, load_iris, load_diabetes])
 def test_public_tables_give_few_findings(load):
     table, y = load(return_X_y=True, as_frame=True)

@@ -114,6 +114,21 @@ def test_rows_without_a_target_are_left_out():
     assert list(chosen.X.index[:2]) == ["1", "3"]  # rows are counted from 1, the second is gone
 
 
+@pytest.mark.parametrize(
+    ("column", "classes"),
+    [
+        (pd.Series([2**62, 2**62 + 1] * 8), [2**62, 2**62 + 1]),
+        (pd.Series([2**63, 2**63 + 1] * 8, dtype="UInt64"), [2**63, 2**63 + 1]),
+        (pd.Series([1e19, 2e19] * 8), [1e19, 2e19]),
+        (pd.Series([1.0, 2.0] * 8), [1, 2]),
+    ],
+)
+def test_whole_numbers_of_any_size_stay_different_classes(column, classes):
+    target = read_outcome(pd.DataFrame({"y": column}), "y").target
+    assert sorted(set(target.tolist())) == classes
+    assert {type(label) for label in target.tolist()} == {type(classes[0])}
+
+
 def test_whole_numbers_with_a_gap_stay_whole_classes():
     outcome = read_outcome(pd.DataFrame({"y": [0.0, 1.0, np.nan, 1.0]}), "y")
     assert outcome.target.tolist() == [0, 1, 1]

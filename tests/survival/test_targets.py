@@ -146,3 +146,14 @@ def test_what_follows_the_time_by_chance_is_no_copy_of_it():
     assert find_time_columns(time[:, None], time) == []
     assert find_time_columns(np.column_stack([constant, split]), np.arange(1.0, 101.0)) == []
     assert find_time_columns(np.full((100, 1), np.nan), np.arange(1.0, 101.0)) == []
+
+
+@pytest.mark.parametrize("masked", ["time", "event"])
+@pytest.mark.parametrize("form", [dict, lambda y: (y["time"], y["event"])])
+def test_a_masked_entry_is_missing(masked, form):
+    y = {"time": np.array([1.0, 2.0, 3.0]), "event": np.array([True, False, True])}
+    y[masked] = np.ma.masked_array(y[masked], mask=[False, True, False])
+    with pytest.raises(
+        ValueError, match=rf"the {masked} '{masked}' is missing in 1 of 3 rows, the first is row 1"
+    ):
+        read_survival(form(y))

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lspin.tables.labels import read_labels, read_response, read_weights, refuse_constant
+from lspin.tables.labels import list_target, read_labels, read_response, read_weights, refuse_constant
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,9 @@ from lspin.tables.labels import read_labels, read_response, read_weights, refuse
         (np.array(["b", "a", "b"], dtype=object), ["a", "b"]),
         ([True, False, True], [False, True]),
         ([1.0, 0.0, 1.0], [0.0, 1.0]),
+        ([2e19, 1e19, 2e19], [1e19, 2e19]),  # beyond 64-bit integers
+        ([2**62 + 1, 2**62, 2**62 + 1], [2**62, 2**62 + 1]),  # beyond exact floats
+        (np.ma.masked_array([2, 1, 2]), [1, 2]),
     ],
 )
 def test_labels_are_sorted_classes_and_codes(y, classes):
@@ -37,6 +40,7 @@ def test_labels_are_sorted_classes_and_codes(y, classes):
         (np.array(["a", "b", 3], dtype=object), r"mixes text \('a' in row 0\) and 3 \(row 2\)"),
         (np.array([1, 2, 1], dtype=object), "unknown.*dtype is object"),
         (np.eye(3), r"1d array, got an array of shape \(3, 3\)"),
+        (np.array(["2020-01-01", "NaT", "2020-01-01"], dtype="M8[D]"), r"y contains NaN \(1 of 3 .*row 1"),
     ],
 )
 def test_a_target_that_holds_no_classes_is_refused_with_the_reason(y, message):
@@ -67,6 +71,15 @@ def test_a_response_that_is_no_number_is_refused_with_its_row(y, message):
         read_response(y)
 
 
+@pytest.mark.parametrize(
+    ("read", "y"), [(read_labels, [1, 2, 1]), (read_labels, ["a", "b", "a"]), (read_response, [0.5, 1, 2])]
+)
+def test_a_masked_target_is_missing(read, y):
+    masked = np.ma.masked_array(y, mask=[False, False, True])
+    with pytest.raises(ValueError, match=r"y contains NaN \(1 of 3 rows, the first is row 2\)"):
+        read(list_target(masked))
+
+
 def test_a_constant_response_is_refused_with_its_value():
     with pytest.raises(ValueError, match=r"constant \(2.5 in all 3 rows\)"):
         refuse_constant(np.full(3, 2.5))
@@ -83,6 +96,7 @@ def test_rows_without_given_weights_weigh_1():
         ([0, 0, 0], "all 3 sample weights are zero"),
         ([1, np.nan, 1], "sample_weight contains NaN"),
         ([1, np.inf, 1], "sample_weight contains infinity"),
+        (np.ma.masked_array([1, 2, 3], mask=[0, 1, 0]), "sample_weight contains NaN"),
         ([1, 1], r"sample_weight.shape == \(2,\), expected \(3,\)"),
         ([1e308, 1e308, 1], "adds up to infinity .*1e[+]308"),
     ],

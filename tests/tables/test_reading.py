@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from lspin.tables.reading import columns_of_inputs, is_frame, read_table
+from lspin.tables.reading import as_numbers, columns_of_inputs, is_frame, list_names, read_table, unmask
 from small_tables import as_nan, drawn
 
 NUMBERS = {
@@ -43,6 +43,39 @@ def test_a_column_of_numbers_is_read_as_floats_with_its_gaps(kind):
     assert levels == {}
     assert table.values.dtype == (np.float32 if kind == "pandas float32" else np.float64)
     np.testing.assert_array_equal(as_nan(table)[:, 0], expected)
+
+
+def test_a_pyarrow_table_is_read_as_the_same_pandas_frame():
+    pa = pytest.importorskip("pyarrow")
+    stages = pa.array(["II", None, "I"]).dictionary_encode()
+    table = pa.table({"n": [3, None, 0], "x": [0.5, 1.5, 2.5], "stage": stages, "is_old": [True, None, False]})
+    frame = table.to_pandas()
+    assert is_frame(table)
+    (ours, levels), (theirs, expected) = read_table(table), read_table(frame)
+    assert levels == expected == {2: ("I", "II")}
+    np.testing.assert_array_equal(ours.values, theirs.values)
+    np.testing.assert_array_equal(ours.missing, theirs.missing)
+    assert list_names(table) == list_names(frame) == ["n", "x", "stage", "is_old"]
+
+
+def test_one_batch_of_a_pyarrow_table_is_refused_with_advice():
+    pa = pytest.importorskip("pyarrow")
+    with pytest.raises(TypeError, match=r"pyarrow.Table.from_batches\(\[X\]\)"):
+        is_frame(pa.table({"a": [1.0]}).to_batches()[0])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64, bool])
+def test_masked_entries_are_missing(kind):
+    values = np.ma.masked_array([[1, 0], [1, 1]], mask=[[0, 1], [0, 0]], dtype=kind)
+    np.testing.assert_array_equal(as_numbers(values), [[1, np.nan], [1, 1]])
+    assert unmask(values).dtype == (np.float32 if kind is np.float32 else np.float64)
+    np.testing.assert_array_equal(unmask(np.ma.masked_array([[1.0]])), [[1.0]])
+
+
+@pytest.mark.parametrize("kind", ["M8[D]", "m8[s]"])
+def test_dates_and_times_in_an_array_are_refused(kind):
+    with pytest.raises(ValueError, match=r"X holds dates or times \((datetime|timedelta)64"):
+        as_numbers(np.zeros((2, 2), kind))
 
 
 def test_a_frame_without_gaps_has_no_mask_of_missing_values():

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from lspin.tables.grid import Grid
 from lspin.tables.merging import hash_rows
-from lspin.tables.reading import Levels, columns_of_inputs, is_frame, read_table
+from lspin.tables.reading import Levels, as_numbers, columns_of_inputs, list_names, read_table
 from lspin.targets import Kind
 
 FEWEST_ROWS = 8  # below which everything follows everything by chance
@@ -60,9 +60,9 @@ class Table(NamedTuple):
 
 def read_for_checks(X: Any, fewest: int = 1, levels: Levels | None = None) -> Table:
     """The table with its columns within reach; another one with the levels of the first."""
-    grid, levels = read_table(X if is_frame(X) or sp.issparse(X) else np.asarray(X, np.float64), levels)
+    grid, levels = read_table(as_numbers(X), levels)
     hashes = hash_rows(grid)
-    names = [str(name) for name in getattr(X, "columns", range(X.shape[1]))]
+    names = [str(name) for name in list_names(X) or range(X.shape[1])]
     if grid.is_sparse:  # columns are looked at one by one
         grid = Grid(sp.csc_array(grid.values), None if grid.missing is None else sp.csc_array(grid.missing))
     return Table(grid, levels, names, columns_of_inputs(len(names), levels), hashes, fewest)

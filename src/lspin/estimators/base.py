@@ -125,7 +125,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
         Parameters
         ----------
         X
-            Table of shape ``(n_samples, n_columns)``: a pandas or polars frame, an array or a sparse matrix.
+            Table of shape ``(n_samples, n_columns)``: a pandas or polars frame, a pyarrow table, an array or a
+            sparse matrix.
             Categorical columns get one gate each; missing values are allowed, and their gate is shut.
         y
             Target, shape ``(n_samples,)``.

@@ -14,6 +14,7 @@ from lspin.targets import KINDS
 
 MOST_CLASSES = 10  # distinct whole numbers that are still taken for classes
 MOSTLY = 0.9  # part of the entries that makes a text column one of numbers
+EXACT = 2.0**53  # whole numbers below which floats are exact
 
 
 class Outcome(NamedTuple):
@@ -83,8 +84,13 @@ def guess_task(column: pd.Series, notation: Notation = POINTS) -> tuple[str, str
 def _read_classes(column: pd.Series) -> np.ndarray:
     if pd.api.types.is_bool_dtype(column):
         return column.to_numpy(bool)
+    if pd.api.types.is_unsigned_integer_dtype(column):
+        return column.to_numpy(np.uint64)
+    if pd.api.types.is_integer_dtype(column):
+        return column.to_numpy(np.int64)
     if pd.api.types.is_numeric_dtype(column) and are_whole(column):
-        return column.to_numpy(np.float64).astype(np.int64)
+        numbers = column.to_numpy(np.float64)
+        return numbers.astype(np.int64) if np.abs(numbers).max(initial=0) < EXACT else numbers
     return np.array([str(entry).strip() for entry in column], dtype=object)
 
 

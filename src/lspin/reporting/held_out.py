@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
 from lspin.survival import kaplan_meier
-from lspin.tables.reading import columns_of_inputs, is_frame, read_table
+from lspin.tables.reading import as_numbers, columns_of_inputs, read_table
 from lspin.targets import Kind
 from lspin.targets.intervals import SMALLEST_BIN, Interval
 from lspin.targets.kind import Forecast, Judge, Metric, Peer
@@ -226,7 +226,7 @@ def _number_inputs(parts: Parts, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the columns most related to the target in the training rows, not-a-number where missing."""
     from sklearn.feature_selection import f_classif, f_regression
 
-    X, X_test = (part if is_frame(part) or sp.issparse(part) else np.asarray(part, float) for part in parts[::2])
+    X, X_test = (as_numbers(part) for part in parts[::2])
     train, levels = read_table(X)
     test, _ = read_table(X_test, levels)
     kept = np.arange(train.values.shape[1])

@@ -340,10 +340,10 @@ def _list_versions() -> dict[str, str]:
 
 def fingerprint(X: Any, y: Any) -> str:
     """SHA-256 of a table: the names of its columns, its values as numbers or levels, and the target."""
-    from lspin.tables.reading import is_frame, read_table
+    from lspin.tables.reading import as_numbers, list_names, read_table
 
-    table, levels = read_table(X if is_frame(X) or sp.issparse(X) else np.asarray(X, np.float64))
-    names = list(getattr(X, "columns", range(X.shape[1])))
+    table, levels = read_table(as_numbers(X))
+    names = list_names(X) or range(X.shape[1])
     digest = hashlib.sha256(json.dumps([[str(name) for name in names], repr(sorted(levels.items()))]).encode())
     for matrix in (table.values, table.missing):
         if sp.issparse(matrix):

@@ -80,7 +80,7 @@ def _list_columns(y: Any) -> dict[Any, np.ndarray]:
     if isinstance(frame, nw.DataFrame):
         columns: dict[Any, np.ndarray] = {name: _list_entries(frame[name]) for name in frame.columns}
     elif isinstance(y, Mapping):
-        columns = {name: np.asarray(values) for name, values in y.items()}
+        columns = {name: values if np.ma.is_masked(values) else np.asarray(values) for name, values in y.items()}
     elif isinstance(y, np.ndarray) and y.dtype.names:
         columns = {name: y[name] for name in y.dtype.names}
     elif isinstance(y, np.ndarray) and y.ndim == 2:
@@ -135,7 +135,8 @@ def _holds_only(values: np.ndarray, codes: tuple[int, ...]) -> bool:
 
 def _tidy(values: Any) -> np.ndarray:
     """Objects that are numbers as floats, those that are booleans as booleans; all else as it is."""
-    values = np.asarray(values)
+    # Masked entries are None in a list.
+    values = np.array(values.tolist(), dtype=object) if np.ma.is_masked(values) else np.asarray(values)
     if values.dtype != object:
         return values
     gaps = pd.isna(values)
@@ -283,7 +284,7 @@ def read_weight(weight: Any, n_rows: int) -> np.ndarray:
 
 def read_numbers(values: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
     """Finite numbers of a given shape, whose first part is the number of samples."""
-    values = np.asarray(values, np.float64)
+    values = np.ma.filled(np.ma.asarray(values, np.float64), np.nan)
     if values.shape != shape:
         raise ValueError(f"{name} must have the shape {shape}, one row for each sample; it has {values.shape}")
     if not np.isfinite(values).all():

@@ -12,6 +12,8 @@ from lspin.tables.reading import is_missing
 
 def list_target(y: Any) -> np.ndarray:
     """The entries of a target as an array; among text, a missing value or a number stays what it is."""
+    if np.ma.is_masked(y):
+        return np.array(y.tolist(), dtype=object)  # None where masked
     entries = np.asarray(y)
     if entries.dtype.kind == "U" and entries.ndim == 1 and not all(isinstance(entry, str) for entry in y):
         return np.asarray(y, dtype=object)
@@ -23,7 +25,7 @@ def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     y = column_or_1d(y, warn=True)
     _refuse_gaps(y)
     _refuse_mixed_types(y)
-    kind = type_of_target(y, input_name="y")
+    kind = "multiclass" if _are_whole(y) else type_of_target(y, input_name="y")
     if kind not in ("binary", "multiclass"):
         example = next((v for v in np.ravel(y) if isinstance(v, float | np.floating) and v % 1), y[0])
         advice = "for a continuous target use LSPINRegressor"
@@ -42,6 +44,11 @@ def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
             "is it an identifier?"
         )
     return classes, codes
+
+
+def _are_whole(y: np.ndarray) -> bool:
+    """Whether floats are whole numbers, also where these are too large for integers."""
+    return y.dtype.kind == "f" and len(y) > 0 and bool((y == np.floor(y)).all())
 
 
 def _refuse_mixed_types(y: np.ndarray) -> None:
@@ -88,7 +95,7 @@ def _refuse_gaps(y: np.ndarray) -> None:
                     f"Input y contains {kind}{limit} ({found.sum()} of {len(y)} rows, "
                     f"the first is row {np.flatnonzero(found)[0]})"
                 )
-    elif y.dtype.kind == "O":
+    elif y.dtype.kind in "OmM":
         gaps = [row for row, entry in enumerate(y) if is_missing(entry)]
         if gaps:
             raise ValueError(f"Input y contains NaN ({len(gaps)} of {len(y)} rows, the first is row {gaps[0]})")
@@ -96,6 +103,8 @@ def _refuse_gaps(y: np.ndarray) -> None:
 
 def read_weights(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the rows, none negative and not all 0."""
+    if np.ma.is_masked(sample_weight):
+        sample_weight = sample_weight.astype(np.float64).filled(np.nan)
     if sample_weight is not None and not (given := np.asarray(sample_weight)).any():
         raise ValueError(f"all {given.size} sample weights are zero, so there is no row to learn from")
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=False)

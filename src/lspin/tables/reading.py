@@ -20,7 +20,7 @@ def read_table(X: Any, levels: Levels | None = None) -> tuple[Grid, Levels]:
     Parameters
     ----------
     X
-        A pandas or polars frame, a two-dimensional array of floats or a CSR matrix of floats.
+        A pandas or polars frame, a pyarrow table, a two-dimensional array of floats or a CSR matrix of floats.
     levels
         What :func:`read_table` returned for the table the model was fitted on; without it, the levels that
         occur are learned. A value that is not among the levels counts as missing.
@@ -167,10 +167,30 @@ def _refuse_infinity(values: np.ndarray, names: list[str] | None) -> None:
     )
 
 
+def as_numbers(X: Any) -> Any:
+    """A frame or a sparse matrix as it is; all else as an array of floats, in which masked entries are missing."""
+    X = X if is_frame(X) else unmask(X)
+    return X if is_frame(X) or sp.issparse(X) else np.asarray(X, np.float64)
+
+
+def unmask(X: Any) -> Any:
+    """An array whose masked entries are missing values; dates and times are an error, all else stays as it is."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        raise ValueError(f"X holds dates or times ({X.dtype}); turn them into numbers, such as days")
+    if not np.ma.is_masked(X):
+        return np.asarray(X) if isinstance(X, np.ma.MaskedArray) else X
+    return X.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
+
+
 def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars frame; a lazy frame, an empty one or a name given twice is an error."""
+    """Whether X is a pandas, polars or pyarrow table.
+
+    A lazy frame, a batch of a table, an empty frame or a name given twice is an error.
+    """
     if nw.dependencies.is_polars_lazyframe(X):
         raise TypeError("X is a lazy frame, whose values are not there yet: give X.collect()")
+    if type(X).__name__ == "RecordBatch" and type(X).__module__.startswith("pyarrow"):
+        raise TypeError("X is one batch of a table: give pyarrow.Table.from_batches([X])")
     _refuse_duplicate_names(X)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
@@ -220,10 +240,17 @@ def _missing_columns(frame: nw.DataFrame, names: list[str]) -> nw.DataFrame:
 
 
 def _refuse_duplicate_names(X: Any) -> None:
-    names = list(getattr(X, "columns", []))
+    names = list_names(X) or []
     for name, count in Counter(names).items():
         if count > 1:
             raise ValueError(f"column name {name!r} occurs {count} times; names must be unique")
+
+
+def list_names(X: Any) -> list | None:
+    """Names of the columns of a frame; nothing for what has none."""
+    names = getattr(X, "column_names", None)  # pyarrow, whose columns are the values
+    names = getattr(X, "columns", None) if names is None else names
+    return None if names is None else list(names)
 
 
 def columns_of_inputs(n_columns: int, levels: Levels) -> np.ndarray:

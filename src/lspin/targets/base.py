@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from lspin.tables.grid import Grid, Rows
 from lspin.tables.labels import read_weights
 from lspin.tables.merging import merge_rows
-from lspin.tables.reading import Levels, is_frame, read_table
+from lspin.tables.reading import Levels, is_frame, read_table, unmask
 from lspin.targets.kind import Kind
 
 
@@ -87,7 +87,9 @@ class TableEstimator(BaseEstimator):
         if is_frame(X):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         kinds = [np.float64, np.float32]  # others become the first
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=kinds, ensure_all_finite=False)
+        return validate_data(
+            self, unmask(X), reset=reset, accept_sparse="csr", dtype=kinds, ensure_all_finite=False
+        )
 
     def _store(self, table: Grid, levels: Levels) -> Grid:
         """The table in the form that the estimator works on, dense or sparse."""
