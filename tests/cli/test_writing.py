@@ -2,6 +2,7 @@
 
 import os
 import stat
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -42,6 +43,43 @@ def test_a_failure_while_writing_leaves_the_old_file_and_nothing_else(tmp_path, 
 def test_a_path_that_cannot_be_written_is_refused_at_once(path, reason, tmp_path):
     with pytest.raises(ValueError, match=reason):
         check_output(tmp_path / path)
+
+
+# Formulas ----------------------------------------------------------------------------------------------------
+
+HOSTILE = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "a=b", "-0.5", ""]
+
+
+def test_text_that_looks_like_a_formula_is_text_in_excel_files(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    frame = pd.DataFrame({"=HYPERLINK(1)": HOSTILE, "class": pd.Categorical(HOSTILE), "n": range(len(HOSTILE))})
+    write_frame(frame, tmp_path / "out.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "out.xlsx").active
+    rows = list(sheet.iter_rows())
+    assert not [cell for row in rows for cell in row if cell.data_type == "f"]
+    assert [cell.value for cell in rows[0]] == list(frame.columns)
+    for place in (0, 1):
+        assert [row[place].value or "" for row in rows[1:]] == HOSTILE
+        marked = [bool(row[place].quotePrefix) for row in rows[1:]]
+        assert marked == [True, True, True, True, True, False, True, False]
+    assert [row[2].value for row in rows[1:]] == list(range(len(HOSTILE)))
+
+
+def test_signs_that_no_excel_file_may_hold_are_replaced(tmp_path):
+    pytest.importorskip("openpyxl")
+    write_frame(pd.DataFrame({"id": ["a\x00b", "c"], "x": [1.0, 2.0]}), tmp_path / "out.xlsx")
+    assert read_source(tmp_path / "out.xlsx").frame["id"].tolist() == ["a\ufffdb", "c"]
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv"])
+def test_text_that_looks_like_a_formula_is_escaped_in_csv_if_asked_for(name, tmp_path):
+    frame = pd.DataFrame({"@x": HOSTILE, "n": [-1.5] * len(HOSTILE)})
+    read = partial(pd.read_csv, tmp_path / name, sep="," if name == "out.csv" else "\t", keep_default_na=False)
+    write_frame(frame, tmp_path / name)
+    pd.testing.assert_frame_equal(read(), frame)
+    write_frame(frame, tmp_path / name, escapes=True)
+    escaped = [f"'{text}" for text in HOSTILE[:5]] + HOSTILE[5:]
+    pd.testing.assert_frame_equal(read(), pd.DataFrame({"'@x": escaped, "n": [-1.5] * len(HOSTILE)}))
 
 
 # What is there already ---------------------------------------------------------------------------------------

@@ -83,6 +83,10 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show results a
 ForceOption = Annotated[
     bool, typer.Option("--force", help="Replace a file at the output that is of another kind.")
 ]
+EscapeOption = Annotated[
+    bool,
+    typer.Option("--escape", help="In CSV, put ' before text that a spreadsheet would take for a formula."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Result as JSON on the standard output.")]
 
 
@@ -234,6 +238,7 @@ def predict(
         ),
     ] = Path("-"),
     id_column: IdOption = None,
+    escape: EscapeOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -257,7 +262,7 @@ def predict(
     if as_json:
         show_json(predictions.to_dict("records"))
     if not as_json or str(output) != "-":
-        write_frame(predictions, output, digits=6)
+        write_frame(predictions, output, digits=6, escapes=escape)
         say_written(output, len(predictions), "predictions", quiet)
 
 
@@ -275,6 +280,7 @@ def explain(
         ),
     ] = None,
     id_column: IdOption = None,
+    escape: EscapeOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -300,7 +306,7 @@ def explain(
     if as_json:
         show_json(explanation_as_dict(explanation, frame))
     if output is not None:
-        write_frame(frame, output, digits=6)
+        write_frame(frame, output, digits=6, escapes=escape)
         say_written(output, len(frame), "rows, one per sample and feature,", quiet)
     elif sample and not as_json:
         for place in range(len(X)):

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pandas as pd
 
@@ -22,6 +22,7 @@ class Kind(NamedTuple):
 MODEL = Kind("model", lambda start: start.startswith(b"PK\x03\x04") and start[30:40] == b"model.json")
 PAGE = Kind("page", lambda start: start.lower().startswith(b"<!doctype html"))
 START = 40  # bytes that tell the kind
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet lets a formula begin
 
 
 def check_writable(
@@ -93,11 +94,16 @@ def check_output(path: str | Path, *, reads: Sequence[str | Path] = ()) -> bool:
     return replaces
 
 
-def write_frame(frame: pd.DataFrame, path: str | Path, *, digits: int | None = None) -> None:
+def write_frame(
+    frame: pd.DataFrame, path: str | Path, *, digits: int | None = None, escapes: bool = False
+) -> None:
     """Write a table in the form that the ending of the path says, or as CSV to the standard output for ``-``.
 
-    ``digits`` is how many a number has in text; all of them if not given.
+    ``digits`` is how many a number has in text; all of them if not given. ``escapes`` puts a quote before text
+    that a spreadsheet would take for a formula; in Excel files such text is marked as text always.
     """
+    if escapes and Path(path).suffix.lower() not in (".xlsx", ".parquet"):
+        frame = escape_formulas(frame)
     number = None if digits is None else f"%.{digits}g"
     if str(path) == "-":
         sys.stdout.write(frame.to_csv(index=False, lineterminator="\n", float_format=number))
@@ -122,7 +128,46 @@ def _write_parquet(frame: pd.DataFrame, file: BinaryIO, number: str | None) -> N
 
 def _write_excel(frame: pd.DataFrame, file: BinaryIO, number: str | None) -> None:
     need("openpyxl", "and writing Excel files")
-    frame.to_excel(file, index=False, engine="openpyxl")
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    printable = _change_text(frame, lambda text: ILLEGAL_CHARACTERS_RE.sub("\ufffd", text))
+    with pd.ExcelWriter(file, engine="openpyxl") as book:
+        printable.to_excel(book, index=False)
+        for row in next(iter(book.sheets.values())).iter_rows():
+            for cell in row:
+                if isinstance(cell.value, str) and cell.value.startswith(FORMULA_SIGNS):
+                    cell.data_type, cell.quotePrefix = "s", True  # text, also after it is edited
+
+
+def escape_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with a quote before text that a spreadsheet would take for a formula; numbers stay as they are."""
+    return _change_text(frame, lambda text: f"'{text}" if _is_formula(text) else text)
+
+
+def _is_formula(text: str) -> bool:
+    if not text.startswith(FORMULA_SIGNS):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
+
+
+def _change_text(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
+    """The table with its text changed, in the names of the columns too."""
+
+    def change_entry(entry: Any) -> Any:
+        return change(entry) if isinstance(entry, str) else entry
+
+    changed = {
+        place: [change_entry(entry) for entry in frame.iloc[:, place]]
+        for place, dtype in enumerate(frame.dtypes)
+        if not pd.api.types.is_numeric_dtype(dtype)
+    }
+    columns = [changed.get(place, frame.iloc[:, place]) for place in range(frame.shape[1])]
+    copy = pd.DataFrame(dict(enumerate(columns)), index=frame.index)
+    return copy.set_axis([change_entry(name) for name in frame.columns], axis=1)
 
 
 WRITERS = {".csv": _write_csv, ".tsv": _write_tsv, ".parquet": _write_parquet, ".xlsx": _write_excel}
