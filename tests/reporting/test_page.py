@@ -354,6 +354,47 @@ def test_samples_are_left_out_if_asked(ensemble, patients, tmp_path):
     assert content["features"]["name"]
 
 
+def counts_behind(content):
+    """How many samples stand behind each number that has a count of its own."""
+    yield from (group["size"] for group in content["groups"] if group["size"])
+    yield from content["trust"]["histogram"]["count"]
+    yield content["trust"]["n_suspicious"] or 5
+    judged = content["judged"]
+    yield from (row[-1] for row in content["trust"].get("calibration", {"bins": []})["bins"])
+    for curve in judged.get("curves", []):
+        yield curve["size"]
+        yield from np.diff(curve["ended"])
+    for shares, group in zip(content["features"]["groups"], content["groups"], strict=True):
+        held = [round(share * group["size"]) for share in shares if share is not None]
+        yield from (count for count in held if count)
+        yield from (group["size"] - count for count in held if count < group["size"])
+    yield from (round(share * content["model"]["n_samples"]) for share in content["features"]["share"])
+
+
+@pytest.mark.parametrize("n_rows", [24, 40, 96])
+@pytest.mark.parametrize("kind", ["classes", "times"])
+def test_without_samples_every_number_is_about_five_of_them_or_more(n_rows, kind, table, labels, tmp_path):
+    X = np.where(table[0] > 1.2, 0.0, table[0])  # a few rows unlike the others
+    y = labels if kind == "classes" else make_survival(np.exp(table[1]), np.arange(96) % 3 > 0)
+    make = LSPINClassifier if kind == "classes" else LSPINCox
+    model = make(**LINEAR, sparsity=0.01).fit(X, y)
+    path = report(model, X[:n_rows], y[:n_rows], tmp_path / "r.html", shows_samples=False, audits=False)
+    content = read_content(path)
+    assert sum(group["size"] for group in content["groups"]) == n_rows
+    assert sum(content["trust"]["histogram"]["count"]) == n_rows
+    assert min(counts_behind(content)) >= 5
+
+
+def test_fewer_than_five_samples_are_not_summarised(classifier, table, labels, tmp_path):
+    X, path = table[0], tmp_path / "r.html"
+    with pytest.raises(ValueError, match="at least 5 samples, and there are 4"):
+        report(classifier, X[:4], labels[:4], path, shows_samples=False)
+    rows = {"eval_set": (X[:3], labels[:3])}
+    content = read_content(report(classifier, X, labels, path, shows_samples=False, **rows))
+    assert "too few" in content["trust"]["audit"]["reason"]
+    assert [entry["rows"] for entry in content["again"]["fingerprints"]] == ["training"]
+
+
 def test_a_failed_report_leaves_the_old_file_alone(ensemble, patients, tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("old")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from lspin.reporting.hiding import FEWEST_ALIKE, merge_bins, thin_curve
 from lspin.storage import written_whole
 from lspin.targets import Kind
 
@@ -84,25 +85,30 @@ def report(
     if eval_set is not None:
         X_test, y_test, *_ = unwrap_eval_set(eval_set)
         parts.append((X_test, _read_target(estimator, X_test, y_test, name="eval_set's y")))
+    told = parts if shows_samples else [part for part in parts if len(part[1]) >= FEWEST_ALIKE]
+    if not told:
+        raise ValueError(
+            f"shows_samples=False promises numbers of at least {FEWEST_ALIKE} samples, and there are {len(target)}"
+        )
     stages = Stages(5, shown=verbose > 0)
     stages.begin("judging on held-out rows, beside familiar models")
     comparison = compare(
         estimator, X, target, eval_set=parts[1] if eval_set is not None else None, random_state=random_state
     )
     stages.begin(f"explaining {sum(len(y) for _, y in parts):,} samples")
-    cohort = gather(estimator, parts)
+    cohort = gather(estimator, parts, shows_samples=shows_samples)
     stages.begin("finding subgroups and laying out the page")
     content: dict[str, Any] = {
         "title": title or f"What a prediction of {target_name} rests on",
         "target": target_name,
         "shows_samples": shows_samples,
         "model": _describe_model(estimator, cohort, target_name),
-        "judged": _describe_judgement(comparison),
+        "judged": _describe_judgement(comparison, shows_samples=shows_samples),
         **_describe_cohort(cohort, shows_samples=shows_samples),
-        "again": _describe_again(estimator, parts, random_state),
+        "again": _describe_again(estimator, told, random_state),
     }
     stages.begin("checking the data")
-    checks = _check(estimator, parts, target_name, shows_samples=shows_samples)
+    checks = _check(estimator, told, target_name, shows_samples=shows_samples)
     stages.begin("checking the mask")
     audit = _audit(estimator, *parts[-1]) if audits else {"reason": "The mask was not checked."}
     content["trust"] = {
@@ -164,7 +170,7 @@ def _describe_model(estimator: Any, cohort: "Cohort", target_name: str) -> dict[
     kind: Kind = estimator.kind_
     return {
         "name": type(estimator).__name__,
-        "start": estimator.start_,
+        "start": "networks" if cohort.found is None else "groups",
         "is_linear": len(estimator.members_[0].networks.prediction) == 1,
         "n_members": len(estimator.members_),
         "n_given": cohort.n_given,
@@ -185,7 +191,7 @@ def _describe_model(estimator: Any, cohort: "Cohort", target_name: str) -> dict[
     }
 
 
-def _describe_judgement(comparison: "Comparison | str") -> dict[str, Any]:
+def _describe_judgement(comparison: "Comparison | str", *, shows_samples: bool) -> dict[str, Any]:
     if isinstance(comparison, str):
         return {"reason": comparison}
     return {
@@ -203,8 +209,8 @@ def _describe_judgement(comparison: "Comparison | str") -> dict[str, Any]:
             for contender, scores in zip(comparison.contenders, comparison.scores, strict=True)
         ],
         "curves": [
-            {**curve, "times": _finite(curve["times"]), "survival": _finite(curve["survival"])}
-            for curve in comparison.curves
+            {**curve, **{name: _finite(curve[name]) for name in ("times", "survival", "ended")}}
+            for curve in (comparison.curves if shows_samples else map(thin_curve, comparison.curves))
         ],
     }
 
@@ -235,15 +241,17 @@ def _describe_trust(
     shows_samples: bool,
 ) -> dict[str, Any]:
     suspicious = cohort.summary.suspicious
+    is_few = not shows_samples and 0 < len(suspicious) < FEWEST_ALIKE
+    histogram = _count_open(cohort.summary.n_selected)
     trust: dict[str, Any] = {
         "limit": float(cohort.summary.limit),
-        "n_suspicious": len(suspicious),
-        "histogram": _count_open(cohort.summary.n_selected),
+        "n_suspicious": None if is_few else len(suspicious),
+        "histogram": histogram if shows_samples else merge_bins(histogram),
     }
     if shows_samples:
         trust["suspicious"] = suspicious[:MOST_SUSPICIOUS].tolist()
     if not isinstance(comparison, str):
-        bins = [_finite(row) for row in comparison.calibration["bins"]]
+        bins = [_finite(row) for row in comparison.calibration["bins"] if row[-1] >= FEWEST_ALIKE]
         trust["calibration"] = {**comparison.calibration, "bins": bins}
     if len(estimator.members_) > 1:
         confidence = cohort.explanation.open_confidence
@@ -258,7 +266,6 @@ def _describe_trust(
 def _check(estimator: Any, parts: list[tuple[Any, np.ndarray]], name: str, *, shows_samples: bool) -> dict:
     """What the data checks say of the training rows, and of held-out rows that are among them."""
     from lspin.checks import check_table
-    from lspin.reporting.samples import FEWEST_ALIKE
 
     test = parts[1][0] if len(parts) > 1 else None
     fewest = 1 if shows_samples else FEWEST_ALIKE
@@ -270,7 +277,8 @@ def _count_open(n_selected: np.ndarray) -> dict[str, list[int]]:
     """How many samples select how many features, in at most twenty bins."""
     width = max(1, -(-int(n_selected.max() + 1) // 20))
     counts = np.bincount(n_selected // width)
-    return {"from": (width * np.arange(len(counts))).tolist(), "count": counts.tolist(), "width": [width]}
+    starts = width * np.arange(len(counts))
+    return {"from": starts.tolist(), "to": (starts + width).tolist(), "count": counts.tolist()}
 
 
 def _audit(estimator: Any, X: Any, y: np.ndarray) -> dict[str, Any]:
@@ -279,6 +287,8 @@ def _audit(estimator: Any, X: Any, y: np.ndarray) -> dict[str, Any]:
 
     from lspin.audit import audit_leakage
 
+    if len(y) < FEWEST_ALIKE:
+        return {"reason": f"With {len(y)} rows there are too few to check the mask."}
     if len(y) > MOST_AUDITED:
         rows = np.linspace(0, len(y) - 1, MOST_AUDITED).round().astype(int)
         X, y = _safe_indexing(X, rows), y[rows]

@@ -13,6 +13,7 @@ from lspin.fitting.ensemble import GROUPS
 from lspin.fitting.found import average_memberships, count_findings
 from lspin.fitting.prediction import predict_member
 from lspin.metrics import GateSummary, summarise_gates
+from lspin.reporting.hiding import FEWEST_ALIKE, has_small_groups, hide_few, join_small_groups
 from lspin.tables.grid import Grid
 from lspin.tables.reading import columns_of_inputs, is_missing
 from lspin.targets import Kind
@@ -20,7 +21,6 @@ from lspin.targets import Kind
 MOST_SAMPLES = 5000  # that a page holds
 MOST_ENTRIES = 80_000  # open gates that it holds, the strongest of each sample
 MAP_FEATURES = 50
-FEWEST_ALIKE = 5  # samples behind a number, where none may be told from the others
 MOST_CONTEXT = 12  # columns of a context whose values a sample's page shows
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -52,7 +52,7 @@ class Cohort:
         return self.explanation.n_outputs > 1
 
 
-def gather(estimator: Any, parts: list[tuple[Any, np.ndarray]]) -> Cohort:
+def gather(estimator: Any, parts: list[tuple[Any, np.ndarray]], *, shows_samples: bool = True) -> Cohort:
     """Explain the rows that the model learned from and, if given, those that it has not seen; targets are tidy."""
     kind: Kind = estimator.kind_
     n_given = sum(len(target) for _, target in parts)
@@ -73,12 +73,14 @@ def gather(estimator: Any, parts: list[tuple[Any, np.ndarray]]) -> Cohort:
         (explanation.open_gates, (explanation.rows, place[explanation.columns])),
         shape=(len(explanation.sample_names), max(len(features), 1)),
     )
+    groups = _divide(estimator, tables, explanation)
     return Cohort(
         explanation=explanation,
         is_held_out=np.repeat(np.arange(len(parts)) == 1, [len(target) for _, target in chosen]),
         target=np.concatenate([kind.read_known(kind.entries(y, trains=False)) for _, y in chosen]),
-        groups=_divide(estimator, tables, explanation),
-        found=_count_found(estimator),
+        groups=groups if shows_samples else join_small_groups(groups),
+        # Of groups that had to be joined, the model has found none.
+        found=_count_found(estimator) if shows_samples or not has_small_groups(groups) else None,
         features=features,
         values={
             int(column): np.concatenate(
@@ -209,7 +211,10 @@ def list_features(cohort: Cohort, *, shows_samples: bool) -> dict[str, list]:
         "share": digits(counts[features] / n_samples),
         "confidence": digits(sure[features]),
         "direction": word_directions(cohort, features),
-        "groups": [digits(share[features]) for share in shares],
+        "groups": [
+            digits(share[features] if shows_samples else hide_few(share[features], int(members.sum())))
+            for share, members in zip(shares, inside, strict=True)
+        ],
     }
     if shows_samples:
         known = [cohort.values[int(column)] for column in features]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lspin.reporting.samples import FEWEST_ALIKE, Cohort, digits, shown_features, word_directions
+from lspin.reporting.samples import Cohort, digits, shown_features, word_directions
 
 MOST_LISTED = 100  # features of a group in each of their roles
 
@@ -16,13 +16,12 @@ def list_groups(cohort: Cohort, *, shows_samples: bool) -> list[dict]:
     for group in range(cohort.n_groups):
         inside = cohort.groups == group
         size = int(inside.sum())
-        tells = size >= (1 if shows_samples else FEWEST_ALIKE)
         described = {"size": size, "share": digits([inside.mean()])[0]}
         if cohort.found is not None:
             described |= _describe_found(cohort, group, inside)
         else:
             described["features"] = _list_typical(cohort, inside, shows_samples=shows_samples)
-        listed.append(described | (_summarise(cohort, inside) if tells else {}))
+        listed.append(described | (_summarise(cohort, inside) if size else {}))
     return listed
 
 

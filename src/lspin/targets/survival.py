@@ -298,7 +298,10 @@ class TimesJudge(Judge):
             curve = kaplan_meier(self.test[rows]).survival
             grid = np.linspace(0, np.quantile(self.test["time"], 0.95), 61)  # beyond it hardly anybody is followed
             grid = grid[grid <= curve.domain[1]]
-            curves.append({"name": name, "size": len(rows), "times": grid, "survival": curve(grid)})
+            ended = np.searchsorted(np.sort(self.test["time"][rows]), grid, side="right")
+            curves.append(
+                {"name": name, "size": len(rows), "times": grid, "survival": curve(grid), "ended": ended}
+            )
         return curves
 
 
