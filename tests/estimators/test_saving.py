@@ -308,6 +308,7 @@ def claim_shape(shape, kind="<f8"):
 
 
 CENTER = "members/0/center.npy"  # four inputs: age, two levels of stage, smokes
+SCALE = "members/0/scale.npy"
 FEATURES = "members/0/features.npy"
 CLASSES = "attributes/classes_.npy"
 
@@ -346,6 +347,12 @@ CLASSES = "attributes/classes_.npy"
         ({"members/0/gating/0/weights.npy": as_npy(np.zeros((3, 4)))}, r"\(3, 4\) where \(7, 4\)"),
         ({"members/0/prediction/1/bias.npy": as_npy(np.zeros(2))}, r"\(2,\) where \(3,\)"),
         ({"members/0/prediction/1/bias.npy": as_npy(np.full(3, np.nan))}, "not finite"),
+        ({CENTER: as_npy(np.array([0, 0, np.nan, 0]))}, "center of its inputs is not finite"),
+        ({CENTER: as_npy(np.full(4, np.inf))}, "center of its inputs is not finite"),
+        ({SCALE: as_npy(np.array([1.0, 1.0, 0.0, 1.0]))}, "scale not positive"),
+        ({SCALE: as_npy(np.array([1.0, 1.0, -1.0, 1.0]))}, "scale not positive"),
+        ({SCALE: as_npy(np.array([1.0, 1.0, np.nan, 1.0]))}, "scale not positive"),
+        ({"model.json": b'{"format": NaN}'}, "description holds NaN"),
     ],
 )
 def test_a_file_with_a_wrong_entry_is_refused(changes, reason, content, tmp_path):
@@ -582,6 +589,22 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused_unread(entry, conte
     rewrite(content, path, {entry: bytes(2**26)}, zipfile.ZIP_DEFLATED)
     assert path.stat().st_size < 2**20
     assert peak_memory_of_refusal(path) < 2**22
+
+
+@pytest.mark.parametrize("filling", [b"[]," * 2**21, b'{"a":0},' * 2**20, b" " * 2**26])
+def test_a_description_that_would_fill_the_memory_is_refused_unread(filling, content, tmp_path):
+    path = tmp_path / "model"
+    rewrite(content, path, {"model.json": b"[" + filling + b"0]"})
+    assert peak_memory_of_refusal(path) < 2 * len(filling) + 2**22  # where reading it takes sixty times as much
+
+
+@pytest.mark.parametrize("entry", ["model.json", CENTER])
+def test_a_file_with_an_entry_twice_is_refused(entry, content, tmp_path):
+    path = tmp_path / "model"
+    path.write_bytes(content)
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr(entry, archive.read(entry))
+    assert_refused(path, f"it holds {entry} twice")
 
 
 @pytest.mark.parametrize("size", [2**20, 2**31 - 1])

@@ -159,3 +159,33 @@ def test_times_are_summarised_with_the_median_survival():
         "20% had the event, median survival not reached"
         in (Times().summarise(scores, np.array([1.0, -2.0, -3.0, -4.0, -5.0]))["said"])
     )
+
+
+def test_a_baseline_with_an_event_at_time_0_comes_back_from_its_file():
+    target = make_survival([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [1, 1, 0, 1, 1, 1])
+    kind, numbers = Times().read(Times().entries(target, trains=True))
+    kind = kind.finish(make_rows(numbers), np.zeros((6, 1)))
+    assert kind.attributes["unique_times_"][0] == 0
+    back = Times().restore(kind.attributes)
+    assert back.known_baseline(0.0) == pytest.approx(1 / 6)  # all six are at risk, and one has the event
+
+
+@pytest.mark.parametrize(
+    ("kind", "attributes", "reason"),
+    [
+        (Response(), {"target_mean_": np.inf, "target_scale_": 1.0}, "mean inf"),
+        (Response(), {"target_mean_": 0.0, "target_scale_": 0.0}, "standard deviation 0"),
+        (Response(), {"target_mean_": 0.0, "target_scale_": np.nan}, "standard deviation nan"),
+        (Counts(), {"target_mean_": 0.0}, "mean 0"),
+        (Times(), {"unique_times_": [1.0, 1.0], "cumulative_baseline_hazard_": [0.1, 0.2]}, "does not rise"),
+        (Times(), {"unique_times_": [-1.0, 2.0], "cumulative_baseline_hazard_": [0.1, 0.2]}, "does not rise"),
+        (Times(), {"unique_times_": [1.0, 2.0], "cumulative_baseline_hazard_": [0.2, 0.1]}, "does not rise"),
+        (Times(), {"unique_times_": [1.0, 2.0], "cumulative_baseline_hazard_": [0.1]}, "does not rise"),
+        (Times(), {"unique_times_": [1.0, np.inf], "cumulative_baseline_hazard_": [0.1, 0.2]}, "does not rise"),
+        (Times(), {"unique_times_": [], "cumulative_baseline_hazard_": []}, "does not rise"),
+    ],
+)
+def test_a_file_with_impossible_numbers_of_the_target_is_refused(kind, attributes, reason):
+    given = {name: np.array(value) if isinstance(value, list) else value for name, value in attributes.items()}
+    with pytest.raises(ValueError, match=reason):
+        kind.restore(given)

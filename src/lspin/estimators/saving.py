@@ -8,6 +8,7 @@ import json
 import os
 import warnings
 import zipfile
+from collections import Counter
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -23,7 +24,8 @@ from lspin.tables.encoding import Encoding
 
 FORMAT = "lspin model"
 FORMAT_VERSION = 3
-LARGEST_JSON = 2**28
+LARGEST_JSON = 2**26  # bytes: names of a million columns
+MOST_BRACKETS = 2**20  # lists and records in it; each takes far more memory than the two bytes that it needs here
 NETWORKS = ("gating", "prediction")
 ARRAY_KINDS = "biufU"  # booleans, numbers and text
 UNSAVED = {"affinity": "rbf", "anchor": "auto"}  # what a file holds instead of a function or a matrix
@@ -53,8 +55,10 @@ def write_model(path: str | os.PathLike, model: SavedModel) -> None:
         "members": [_store_member(arrays, f"members/{i}", m) for i, m in enumerate(model.members)],
         "origin": model.origin,
     }
+    description = json.dumps(content, allow_nan=False).encode()
+    _refuse_large(description)  # what cannot be read again
     with written_whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr("model.json", json.dumps(content, allow_nan=False))
+        archive.writestr("model.json", description)
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
@@ -76,13 +80,14 @@ def read_model(path: str | os.PathLike) -> SavedModel:
 def _read_archive(archive: zipfile.ZipFile, n_bytes: int) -> SavedModel:
     if sum(entry.file_size for entry in archive.infolist()) > n_bytes:
         raise ValueError(f"it claims to hold more than its {n_bytes} bytes")
+    twice = [name for name, count in Counter(archive.namelist()).items() if count > 1]
+    if twice:
+        raise ValueError(f"it holds {twice[0]} twice")
     for entry in archive.infolist():
         # Stored entries are no larger than the file itself, so no small file can fill the memory.
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
             raise ValueError(f"{entry.filename} is compressed, which lspin never does")
-    if archive.getinfo("model.json").file_size > LARGEST_JSON:
-        raise ValueError("its description is too large")
-    content = json.loads(archive.read("model.json"))
+    content = _read_description(archive)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError("its description is of something else")
     if content["format_version"] > FORMAT_VERSION:
@@ -99,6 +104,23 @@ def _read_archive(archive: zipfile.ZipFile, n_bytes: int) -> SavedModel:
         [_restore_member(arrays, member) for member in content["members"]],
         dict(content.get("origin", {})),
     )
+
+
+def _read_description(archive: zipfile.ZipFile) -> Any:
+    if archive.getinfo("model.json").file_size > LARGEST_JSON:
+        raise ValueError("its description is too large")
+    text = archive.read("model.json")
+    _refuse_large(text)
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_large(description: bytes) -> None:
+    if len(description) > LARGEST_JSON or description.count(b"[") + description.count(b"{") > MOST_BRACKETS:
+        raise ValueError("its description is too large")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"its description holds {name}")
 
 
 class _Arrays:
@@ -205,6 +227,8 @@ def _restore_member(arrays: _Arrays, stored: dict[str, Any]) -> Member:
         context=arrays.read(f"{name}/context", kind="i") if stored.get("has_context", False) else None,
         context_only=bool(stored.get("context_only", False)),
     )
+    if not np.isfinite(encoding.center).all() or not (encoding.scale > 0).all():
+        raise ValueError("a center of its inputs is not finite or a scale not positive")
     if (np.diff([-1, *features, encoding.n_columns]) < 1).any():
         raise ValueError(f"its features are no selection of its {encoding.n_columns} columns")
     context = encoding.context

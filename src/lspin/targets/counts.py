@@ -61,7 +61,10 @@ class Counts(Response):
 
     def restore(self, attributes: Mapping[str, Any]) -> Self:
         """With the mean of a file."""
-        return replace(self, mean=attributes["target_mean_"])
+        mean = attributes["target_mean_"]
+        if not 0 < mean < np.inf:
+            raise ValueError(f"its counts have the mean {mean:g}")
+        return replace(self, mean=mean)
 
     # Fitting.
 

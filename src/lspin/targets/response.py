@@ -67,7 +67,10 @@ class Response(Kind):
 
     def restore(self, attributes: Mapping[str, Any]) -> Self:
         """With the mean and standard deviation of a file."""
-        return replace(self, mean=attributes["target_mean_"], spread=attributes["target_scale_"])
+        mean, spread = attributes["target_mean_"], attributes["target_scale_"]
+        if not np.isfinite([mean, spread]).all() or spread <= 0:
+            raise ValueError(f"its response has the mean {mean:g} and the standard deviation {spread:g}")
+        return replace(self, mean=mean, spread=spread)
 
     # Fitting.
 

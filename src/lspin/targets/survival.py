@@ -121,6 +121,7 @@ class Times(Kind):
     def restore(self, attributes: Mapping[str, Any]) -> Self:
         """With the baseline hazard of a file."""
         times, hazards = attributes["unique_times_"], attributes["cumulative_baseline_hazard_"]
+        _refuse_falling(times, hazards)
         return replace(self, baseline=StepFunction(times, hazards, before=0.0))
 
     # Fitting.
@@ -235,6 +236,13 @@ def _say_median(target: np.ndarray) -> str:
     curve = kaplan_meier(make_survival(np.abs(target), target > 0)).survival
     reached = np.flatnonzero(curve.y <= 0.5)
     return f"median survival {curve.x[reached[0]]:.3g}" if len(reached) else "median survival not reached"
+
+
+def _refuse_falling(times: np.ndarray, hazards: np.ndarray) -> None:
+    """Raise an error if a file holds what is no baseline hazard."""
+    fits = times.shape == hazards.shape and len(times) > 0 and np.isfinite([times, hazards]).all()
+    if not fits or times[0] < 0 or (np.diff(times) <= 0).any() or (np.diff(hazards, prepend=0) < 0).any():
+        raise ValueError("its baseline hazard does not rise with the time")
 
 
 class TimesJudge(Judge):
