@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import gzip
 import io
 import re
 import sys
@@ -15,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lspin.intake.cells import Notation, read_numbers
+from lspin.intake.unpacking import check_archive, check_h5, check_parquet, unpack
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", r"\s+": "spaces"}
 GAPS = ["?", ".", "-", "–", "missing", "Missing", "#DIV/0!"]  # beside those that pandas knows
@@ -52,11 +52,11 @@ def read_source(path: str | Path) -> Source:
     path = str(path)
     name = "standard input" if path == STANDARD_INPUT else Path(path).name
     content = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
-    if content.startswith(b"\x1f\x8b"):
-        content = gzip.decompress(content)
     try:
-        source = _read_content(content, name)
-    except (ValueError, KeyError) as error:  # what the readers of all kinds of files raise
+        source = _read_content(unpack(content) if content.startswith(b"\x1f\x8b") else content, name)
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:  # a file from anywhere can fail in any way
         raise ValueError(f"{name} cannot be read as a table: {_first_line(error)}") from error
     n_rows, n_columns = source.frame.shape
     if n_rows == 0 or n_columns == 0:
@@ -191,6 +191,7 @@ def _tidy_names(frame: pd.DataFrame, name: str, form: str, **rest: Any) -> Sourc
 
 def _read_parquet(content: bytes, name: str) -> Source:
     need("pyarrow", "Parquet")
+    check_parquet(content)
     frame = pd.read_parquet(io.BytesIO(content))
     has_row_names = not isinstance(frame.index, pd.RangeIndex)
     return _tidy_names(frame, name, "Parquet", has_row_names=has_row_names)
@@ -198,6 +199,7 @@ def _read_parquet(content: bytes, name: str) -> Source:
 
 def _read_excel(content: bytes, name: str) -> Source:
     need("openpyxl", "Excel files")
+    check_archive(content)
     book = pd.ExcelFile(io.BytesIO(content), engine="openpyxl")
     first, *others = book.sheet_names
     remarks = (f"of its {1 + len(others)} sheets the first was read",) if others else ()
@@ -211,6 +213,7 @@ def _read_h5ad(content: bytes, name: str) -> Source:
     with tempfile.NamedTemporaryFile(suffix=".h5ad") as file:
         file.write(content)
         file.flush()
+        check_h5(file.name, len(content))
         data = anndata.read_h5ad(file.name)
     data.var_names_make_unique()
     if data.X is None:
