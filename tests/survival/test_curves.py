@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from lspin.survival import StepFunction, breslow_hazard, kaplan_meier, survival_probability
+from lspin.survival import StepFunction, breslow_hazard, cumulative_hazard, kaplan_meier, survival_probability
 from lspin.survival.curves import censoring_curve
 
 N = 12
@@ -78,6 +78,20 @@ def test_huge_log_hazards_give_no_missing_numbers():
     log_hazard = np.array([700.0, -700.0, 0.0, 500.0])
     survival = survival_probability(breslow_hazard(y, log_hazard=log_hazard), log_hazard=log_hazard)
     assert ((survival >= 0) & (survival <= 1)).all()
+
+
+@pytest.mark.parametrize("size", [1.0, 50.0, 700.0, 1e6, 1e308])
+def test_cumulative_hazards_of_enormous_risks_are_finite_and_rise(size):
+    y = (np.array([1.0, 2, 3, 4, 5]), np.array([False, True, True, False, True]))
+    risk = size * np.array([1.0, -1.0, 0.0, 0.5, -0.5])
+    baseline = breslow_hazard(y, log_hazard=risk)
+    hazards = cumulative_hazard(baseline, log_hazard=risk)
+    assert np.isfinite(hazards).all()
+    assert (np.diff(hazards, axis=1) >= 0).all()
+    assert (hazards[:, 0] == 0).all()  # before the first event, whatever the risk
+    if size <= 50:
+        np.testing.assert_allclose(hazards, np.exp(risk)[:, None] * baseline.y)
+    np.testing.assert_allclose(survival_probability(baseline, log_hazard=risk), np.exp(-hazards))
 
 
 def test_a_step_function_holds_its_value_from_each_step_on():

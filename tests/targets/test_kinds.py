@@ -170,6 +170,18 @@ def test_a_baseline_with_an_event_at_time_0_comes_back_from_its_file():
     assert back.known_baseline(0.0) == pytest.approx(1 / 6)  # all six are at risk, and one has the event
 
 
+@pytest.mark.parametrize("score", [-1e6, 0.0, 600.0, 1e6, 1e308])
+def test_rates_and_hazard_ratios_are_finite_for_every_score(score):
+    scores = np.array([[score]])
+    for kind in (Counts(mean=2.0), Times()):
+        assert "inf" not in kind.say(scores[0])
+        assert np.isfinite(kind.summarise(scores, np.array([1.0]))["predicted"]).all()
+    assert np.isfinite(Counts(mean=2.0).list_predictions(scores)["prediction"]).all()
+    assert np.isfinite(Counts(mean=2.0).decide(scores)).all()
+    if score <= 600:
+        np.testing.assert_allclose(Counts(mean=2.0).decide(scores), 2.0 * np.exp(score))
+
+
 @pytest.mark.parametrize(
     ("kind", "attributes", "reason"),
     [

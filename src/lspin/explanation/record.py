@@ -12,7 +12,7 @@ from lspin.explanation.contributions import SAMPLED, Attribution, attribute, pic
 from lspin.explanation.groups import group_patterns
 from lspin.tables.grid import Grid
 from lspin.tables.reading import Levels, columns_of_inputs
-from lspin.targets.kind import Kind
+from lspin.targets.kind import Kind, ratio_of
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -155,7 +155,7 @@ class Explanation:
             frame = frame.assign(contribution=self.open_contributions[:, 0])
             if self.kind.ratio is None:
                 return frame
-            return frame.assign(**{self.kind.ratio.replace(" ", "_"): np.exp(frame["contribution"])})
+            return frame.assign(**{self.kind.ratio.replace(" ", "_"): ratio_of(frame["contribution"])})
         repeated = frame.loc[frame.index.repeat(self.n_outputs)].reset_index(drop=True)
         return repeated.assign(
             **{"class": np.tile(self.output_names, len(frame))}, contribution=self.open_contributions.ravel()

@@ -8,6 +8,7 @@ from lspin.survival.curves import (
     StepFunction,
     SurvivalCurve,
     breslow_hazard,
+    cumulative_hazard,
     kaplan_meier,
     survival_probability,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "breslow_hazard",
     "brier_score",
     "calibration_at",
+    "cumulative_hazard",
     "dynamic_auc",
     "find_time_columns",
     "harrell_concordance",

@@ -7,6 +7,8 @@ import numpy as np
 
 from lspin.survival.targets import Survival, read_numbers, read_survival, read_weight
 
+LARGEST_LOG_HAZARD = 690.0  # its exponential, and thousands of them together, are still floats
+
 
 class StepFunction:
     """A step function of time; at a step it has the value after the step.
@@ -104,7 +106,8 @@ def breslow_hazard(y: Any, *, log_hazard: Any, weight: Any = None) -> StepFuncti
         latest_first = np.argsort(-survival.time)
         sums = np.logaddexp.accumulate((log_hazard + np.log(weight))[latest_first])
         last = np.searchsorted(-survival.time[latest_first], -counts.time, side="right") - 1
-        steps = np.where(counts.events > 0, np.exp(np.log(counts.events) - sums[last]), 0.0)
+        log_steps = np.minimum(np.log(counts.events) - sums[last], LARGEST_LOG_HAZARD)
+        steps = np.where(counts.events > 0, np.exp(log_steps), 0.0)
     return StepFunction(counts.time, np.cumsum(steps), before=0.0)
 
 
@@ -113,6 +116,26 @@ def martingale_residuals(y: Any, *, weight: Any = None) -> np.ndarray:
     survival = read_survival(y, needs_events=False)
     expected = breslow_hazard(survival, log_hazard=np.zeros(len(survival.time)), weight=weight)
     return survival.event - expected(survival.time)
+
+
+def cumulative_hazard(hazard: StepFunction, *, log_hazard: Any, times: Any = None) -> np.ndarray:
+    """Expected number of events up to each time, shape ``(n_samples, n_times)``; finite for every finite risk.
+
+    Parameters
+    ----------
+    hazard
+        Cumulative baseline hazard, from :func:`breslow_hazard`.
+    log_hazard
+        Log-hazard of each sample, shape ``(n_samples,)``.
+    times
+        By default the times of the steps of the baseline.
+
+    """
+    log_hazard = np.asarray(log_hazard, np.float64)
+    baseline = hazard.y if times is None else hazard(np.atleast_1d(times))
+    with np.errstate(divide="ignore"):
+        # In logarithms, so that no infinite hazard meets a baseline of 0.
+        return np.exp(np.minimum(np.log(baseline) + log_hazard[:, None], LARGEST_LOG_HAZARD))
 
 
 def survival_probability(hazard: StepFunction, *, log_hazard: Any, times: Any = None) -> np.ndarray:
@@ -128,11 +151,7 @@ def survival_probability(hazard: StepFunction, *, log_hazard: Any, times: Any = 
         By default the times of the steps of the baseline.
 
     """
-    log_hazard = np.asarray(log_hazard, np.float64)
-    baseline = hazard.y if times is None else hazard(np.atleast_1d(times))
-    with np.errstate(divide="ignore", over="ignore"):
-        # In logarithms, so that no infinite hazard meets a baseline of 0.
-        return np.exp(-np.exp(np.log(baseline) + log_hazard[:, None]))
+    return np.exp(-cumulative_hazard(hazard, log_hazard=log_hazard, times=times))
 
 
 def censoring_curve(y: Any) -> StepFunction:

@@ -10,7 +10,7 @@ from sklearn.metrics import d2_tweedie_score
 from lspin.core.losses import LARGEST_LOG_RATE, POISSON, RowLoss
 from lspin.tables.grid import Rows
 from lspin.targets.intervals import Interval, bootstrap
-from lspin.targets.kind import Forecast, Metric, Peer
+from lspin.targets.kind import Forecast, Metric, Peer, ratio_of
 from lspin.targets.response import Response, ResponseJudge
 
 SMALLEST_RATE = 1e-12
@@ -103,7 +103,7 @@ class Counts(Response):
 
     def decide(self, outputs: np.ndarray) -> np.ndarray:
         """The expected count."""
-        return self.mean * np.exp(outputs[:, 0])
+        return self.mean * ratio_of(outputs[:, 0])
 
     def grade(self, y: Any, predicted: np.ndarray, weight: Any = None) -> float:
         """D², the part of the Poisson deviance that is explained."""
@@ -114,11 +114,11 @@ class Counts(Response):
 
     def say(self, scores: np.ndarray) -> str:
         """The expected count."""
-        return f"expected count {np.exp(scores[0]):.4g}"
+        return f"expected count {ratio_of(scores[0]):.4g}"
 
     def list_predictions(self, scores: np.ndarray) -> dict[str, np.ndarray]:
         """The expected count."""
-        return {"prediction": np.exp(scores[:, 0])}
+        return {"prediction": ratio_of(scores[:, 0])}
 
     def name_raised(self, target_name: str) -> str | None:
         """The rate."""
@@ -126,7 +126,7 @@ class Counts(Response):
 
     def summarise(self, scores: np.ndarray, target: np.ndarray) -> dict[str, Any]:
         """Mean expected count and mean count."""
-        return super().summarise(np.exp(scores), target)
+        return super().summarise(ratio_of(scores), target)
 
     # Judging.
 

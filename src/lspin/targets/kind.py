@@ -17,9 +17,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from lspin.core.losses import Loss
+from lspin.survival.curves import LARGEST_LOG_HAZARD
 from lspin.tables.grid import Rows
 from lspin.tables.labels import list_target
 from lspin.targets.intervals import Interval
+
+
+def ratio_of(log_ratio: Any) -> Any:
+    """A rate or a ratio of hazards or rates from its logarithm, finite however large that is."""
+    return np.exp(np.minimum(log_ratio, LARGEST_LOG_HAZARD))
 
 
 class Metric(NamedTuple):

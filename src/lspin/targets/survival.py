@@ -16,6 +16,7 @@ from lspin.survival import (
     StepFunction,
     breslow_hazard,
     calibration_at,
+    cumulative_hazard,
     find_time_columns,
     harrell_concordance,
     integrated_brier_score,
@@ -29,7 +30,7 @@ from lspin.survival.targets import sign_times, split_times
 from lspin.tables.grid import Rows, gather
 from lspin.targets.base import TableEstimator
 from lspin.targets.intervals import SMALLEST_BIN, Interval, bootstrap
-from lspin.targets.kind import Forecast, Judge, Kind, Metric, Peer
+from lspin.targets.kind import Forecast, Judge, Kind, Metric, Peer, ratio_of
 
 HIGHEST_PRICE = 0.5  # nats an event
 N_TIMES = 20  # at which survival is judged
@@ -185,7 +186,7 @@ class Times(Kind):
 
     def say(self, scores: np.ndarray) -> str:
         """The hazard as a multiple of the baseline's."""
-        return f"{np.exp(scores[0]):.2f} times the baseline hazard"
+        return f"{ratio_of(scores[0]):.2f} times the baseline hazard"
 
     def list_predictions(self, scores: np.ndarray) -> dict[str, np.ndarray]:
         """The log-hazard, and the time by which half of such samples have the event."""
@@ -208,7 +209,7 @@ class Times(Kind):
     def summarise(self, scores: np.ndarray, target: np.ndarray) -> dict[str, Any]:
         """Mean log-hazard, share of events and median survival."""
         predicted, observed = float(scores[:, 0].mean()), float((target > 0).mean())
-        said = f"hazard ratio {np.exp(predicted):.3g} on average, {observed:.0%} had the event, "
+        said = f"hazard ratio {ratio_of(predicted):.3g} on average, {observed:.0%} had the event, "
         return {"predicted": [predicted], "observed": [observed], "said": said + _say_median(target)}
 
     def list_observed(self, target: np.ndarray) -> Sequence[Any]:
@@ -345,7 +346,8 @@ class SurvivalModel(TableEstimator):
             step functions with ``x`` and ``y``.
 
         """
-        hazards = np.exp(self.predict(X))[:, None] * self.cumulative_baseline_hazard_
+        risk = self.predict(X)
+        hazards = cumulative_hazard(self.kind_.known_baseline, log_hazard=risk)
         return hazards if return_array else self._list_steps(hazards, before=0.0)
 
     def predict_survival_function(self, X: Any, *, return_array: bool = False) -> np.ndarray:
