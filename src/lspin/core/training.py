@@ -16,6 +16,7 @@ import optax
 import platformdirs
 
 from lspin.core.arrays import Array, bucket_size
+from lspin.core.compiled import keep_programs
 from lspin.core.noise import random_bits, split_key
 from lspin.core.rows import AnyRows, AnyTable, Batch, Dense
 
@@ -115,8 +116,7 @@ def prepare_compiler() -> None:
     if threads is not None:
         os.environ["NPROC"] = threads
     if jax.config.values["jax_compilation_cache_dir"] is None:
-        jax.config.update("jax_compilation_cache_dir", str(platformdirs.user_cache_path("lspin") / "compiled"))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+        keep_programs(platformdirs.user_cache_path("lspin") / "compiled")
 
 
 def train(
