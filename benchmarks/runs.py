@@ -115,7 +115,7 @@ def size_of(X: np.ndarray) -> dict[str, int]:
 def do_run(run: Run, measure: Measure, folder: Path) -> str | None:
     """Do a run unless somebody has by now, and write its file; what went wrong, if anything did."""
     path = folder / run.file_name
-    if path.exists():
+    if is_finished(path):
         return None
     try:
         with threadpool_limits(1):
@@ -127,6 +127,17 @@ def do_run(run: Run, measure: Measure, folder: Path) -> str | None:
     return None
 
 
+def is_finished(path: Path) -> bool:
+    """Whether the file of a run is there and whole; a damaged one is set aside, and the run is done again."""
+    try:
+        return "row" in json.loads(path.read_text())
+    except FileNotFoundError:
+        return False
+    except (ValueError, TypeError):
+        path.replace(path.with_name(f"{path.name}.damaged"))
+        return False
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that it is there completely or not at all, whenever the process dies."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +147,7 @@ def write_whole(path: Path, text: str) -> None:
 
 def do_missing(runs: list[Run], measure: Measure, folder: Path, crew: Crew) -> list[str]:
     """Do the runs whose file is not there, with a bar that tells the time left; what went wrong."""
-    missing = [run for run in runs if not (folder / run.file_name).exists()]
+    missing = [run for run in runs if not is_finished(folder / run.file_name)]
     bar = tqdm(total=len(runs), initial=len(runs) - len(missing), desc=folder.name, unit="run", smoothing=0)
     with bar, hire(crew) as parallel:
         failures = []
@@ -183,6 +194,7 @@ def connect(crew: Crew) -> Iterator[None]:
 
 def read_finished(folder: Path, budget: Budget, methods: tuple[str, ...]) -> list[Record]:
     """The records of all runs done with this budget and version, in the order of the methods."""
-    records = [json.loads(path.read_text()) for path in sorted(folder.glob(f"*-{ending(budget)}"))]
+    paths = sorted(folder.glob(f"*-{ending(budget)}"))
+    records = [json.loads(path.read_text()) for path in paths if is_finished(path)]
     place = {method: n for n, method in enumerate(methods)}
     return sorted(records, key=lambda record: place.get(record["row"]["method"], len(place)))

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from lspin import LSPINClassifier, LSPINRegressor
@@ -163,6 +164,10 @@ BAD_RESPONSES = {
     "text": (["1.5"] * 23 + ["low"], r"'low'.* \(row 23\), which is no number; for classes use LSPINClassifier"),
     "dates": (pd.Series(pd.date_range("2020-01-01", periods=24)), "dates or times"),
     "two columns": (np.column_stack([RESPONSE, RESPONSE]), r"shape \(24, 2\)"),
+    "near the largest float": (
+        changed(RESPONSE, 4, -1.7e308),
+        r"holds -1.7e\+308 \(row 4\).*divide it",
+    ),
 }
 
 
@@ -292,6 +297,27 @@ def test_a_parameter_out_of_range_or_of_the_wrong_type_is_refused_by_name(kind, 
     assert_not_fitted(model)
 
 
+COUNTED = [
+    "max_epochs",
+    "batch_size",
+    "patience",
+    "n_restarts",
+    "n_members",
+    "sparsity",
+    "weight_decay",
+    "noise_scale",
+]
+
+
+@pytest.mark.parametrize("name", [*COUNTED, "hidden_layer_sizes", "verbose"])
+@pytest.mark.parametrize("size", [2**31, 10**20, 10**400])
+def test_a_number_that_nothing_can_count_to_is_refused_by_name(name, size):
+    model = make(LSPINClassifier, **{name: (size,) if "layer" in name else size})
+    with pytest.raises(ValueError, match=rf"{name} must be below 2,147,483,648; .* {size.bit_length()} bits"):
+        model.fit(X, LABELS)
+    assert_not_fitted(model)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("parameters", "message"),
@@ -392,7 +418,12 @@ def test_columns_on_any_scale_give_finite_predictions(kind, scales):
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-12, 1e12, 1e30, 1e300])
 def test_a_response_on_any_scale_gives_finite_predictions(scale):
-    assert_finite(make(LSPINRegressor).fit(X, RESPONSE * scale), X)
+    model = make(LSPINRegressor).fit(X, RESPONSE * scale)
+    assert_finite(model, X)
+    assert_finite(model, 1e6 * X)
+    if scale > 1e-300:
+        expected = r2_score(RESPONSE, model.predict(X) / scale)
+        assert model.score(X, RESPONSE * scale) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("value", [1e30, -1e300, 1.7e308, 5e-324])
@@ -431,6 +462,11 @@ def test_a_fit_that_diverges_is_an_error_with_advice_and_never_nan(kind, paramet
         assert_not_fitted(model)
     else:
         assert_finite(model, X)
+
+
+def test_a_fit_that_diverges_is_a_wrong_value_too():  # which the command line says in a sentence
+    with pytest.raises(ValueError, match="learning_rate"):
+        make(LSPINRegressor, learning_rate=1e38).fit(X, RESPONSE)
 
 
 # Drawn tables ------------------------------------------------------------------------------------------------

@@ -620,6 +620,16 @@ def test_a_run_that_fails_leaves_no_file_and_says_why(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("content", ["", '{"row": {"meth', "[]x", "null"])
+def test_a_damaged_file_of_a_run_is_set_aside_and_the_run_done_again(content, tmp_path):
+    run = Run("table1", "lasso", Case("E1"), 0, Budget())
+    path = tmp_path / run.file_name
+    path.write_text(content)
+    assert do_run(run, lambda run: {"row": {"method": "lasso"}, "arrays": {}}, tmp_path) is None
+    assert json.loads(path.read_text())["row"]["method"] == "lasso"
+    assert path.with_name(f"{path.name}.damaged").read_text() == content
+
+
 def test_runs_that_differ_in_anything_have_other_files():
     runs = [
         Run("t", method, case, seed, budget, version)

@@ -530,6 +530,18 @@ def test_an_interrupt_while_fitting_keeps_the_best_model_so_far(folder, tmp_path
     assert [entry.name for entry in tmp_path.iterdir()] == ["m.lspin"]
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenPipeError])
+def test_a_model_that_was_written_ends_with_0_whatever_comes_of_telling_it(error, folder, tmp_path, monkeypatch):
+    def fail(result):
+        raise error
+
+    monkeypatch.setattr(cli, "show_fit", fail)
+    options = ["-t", "diagnosis", "--drop", "response", "--drop", "months", "--drop", "died", *TINY]
+    said = run("fit", folder / "patients.csv", *options, "-o", tmp_path / "m.lspin").stderr
+    assert "Nothing was written" not in said
+    assert load(tmp_path / "m.lspin").classes_.tolist() == ["ill", "well"]
+
+
 # The command itself ------------------------------------------------------------------------------------------
 
 

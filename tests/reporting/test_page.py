@@ -395,6 +395,14 @@ def test_fewer_than_five_samples_are_not_summarised(classifier, table, labels, t
     assert [entry["rows"] for entry in content["again"]["fingerprints"]] == ["training"]
 
 
+def test_an_affinity_in_a_frame_is_split_with_the_rows(table, labels, tmp_path):
+    alike = pd.DataFrame(np.exp(-np.abs(table[1][:, None] - table[1])))
+    model = LSPINClassifier(**LINEAR, sparsity=0.01, stability=0.1, affinity=alike).fit(table[0], labels)
+    content = read_content(report(model, table[0], labels, tmp_path / "r.html", audits=False))
+    assert content["judged"]["n_test"] == 24
+    assert content["again"]["settings"]["affinity"] == "an array of shape (96, 96)"
+
+
 def test_a_failed_report_leaves_the_old_file_alone(ensemble, patients, tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("old")

@@ -26,6 +26,7 @@ from lspin.cli.output import (
     show_overview,
     show_path,
     show_sample,
+    told_if_possible,
 )
 
 # All else is imported where it is needed, so that help does not wait for it.
@@ -201,10 +202,11 @@ def fit(
         "interrupted": fitted.interrupted,
         "remarks": [remark.text for remark in (*remarks, *fitted.remarks)],
     }
-    if as_json:
-        show_json(result)
-    else:
-        show_fit(result)
+    with told_if_possible(output):
+        if as_json:
+            show_json(result)
+        else:
+            show_fit(result)
 
 
 def check_arguments(model: Path | None, table: str) -> None:

@@ -1,10 +1,12 @@
 """What the command line says and shows: messages on the standard error, results on the standard output."""
 
+import contextlib
 import json
 import os
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,6 +140,19 @@ def score_lines(result: dict[str, Any]) -> list[str]:
         lines.append("  The same rows helped to choose the model, so this is a little too high;")
         lines.append("  lspin report judges the model on rows that chose nothing.")
     return lines
+
+
+@contextmanager
+def told_if_possible(output: Path) -> Iterator[None]:
+    """Tell what came of a file that is written: no reader who has gone and no interrupt makes it undone."""
+    try:
+        yield
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        say(f"Interrupted. {output} was written.")
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):  # so that the end of the program has nothing to flush
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say_replaced(output: Path, replaces: bool, quiet: bool) -> None:

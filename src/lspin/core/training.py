@@ -324,9 +324,13 @@ def keep_best(run: Run, loss: Array, method: Method, limits: Limits) -> Run:
     )
 
 
+class DivergenceError(FloatingPointError, ValueError):
+    """Training ended in numbers that are none; the settings or the table are to blame."""
+
+
 def refuse_divergence(trained: Trained, advice: str) -> None:
     """Raise an error if the loss or a weight stopped being a number; ``advice`` says what to change."""
     lost = np.flatnonzero(~np.isfinite(trained.history[:, 0]))
     if len(lost) or not all(np.isfinite(part).all() for part in jax.tree.leaves(trained.weights)):
         epoch = lost[0] + 1 if len(lost) else len(trained.history)
-        raise FloatingPointError(f"the training loss stopped being finite in epoch {epoch}; {advice}")
+        raise DivergenceError(f"the training loss stopped being finite in epoch {epoch}; {advice}")

@@ -163,8 +163,8 @@ def _refit(estimator: Any, parts: Parts, chosen: np.ndarray) -> Any:
         copy.set_params(start="networks", **settings)
     elif len(parts.y) >= len(estimator.members_[0].encoding.owners):  # else too few rows are left for groups
         copy.set_params(start="groups")
-    if isinstance(copy.affinity, np.ndarray):
-        copy.set_params(affinity=copy.affinity[np.ix_(chosen, chosen)])
+    if not isinstance(copy.affinity, str) and not callable(copy.affinity):
+        copy.set_params(affinity=np.asarray(copy.affinity)[np.ix_(chosen, chosen)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit of all rows has said it
         return copy.fit(parts.X, parts.y)

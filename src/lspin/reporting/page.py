@@ -335,7 +335,7 @@ def _describe_again(estimator: Any, parts: list[tuple[Any, np.ndarray]], random_
 
 
 def _word_setting(value: Any) -> str:
-    return f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+    return f"an array of shape {value.shape}" if hasattr(value, "shape") else repr(value)
 
 
 def _list_versions() -> dict[str, str]:

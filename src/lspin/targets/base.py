@@ -1,6 +1,7 @@
 """What every estimator of the package shares: how a table, a target and weights are read and checked."""
 
 from abc import abstractmethod
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from lspin.tables.labels import read_weights
 from lspin.tables.merging import merge_rows
 from lspin.tables.reading import Levels, is_frame, read_table, unmask
 from lspin.targets.kind import Kind
+
+MOST = 2**31  # what the compiled loop can count to
 
 
 class Given(NamedTuple):
@@ -48,6 +51,15 @@ class TableEstimator(BaseEstimator):
     @abstractmethod
     def _levels(self) -> Levels:
         """Levels of the categorical columns that the model was fitted on."""
+
+    def _validate_params(self) -> None:
+        """Check the parameters; a whole number that no program can count to is an error by its name too."""
+        for name, value in self.get_params(deep=False).items():
+            for part in value if isinstance(value, tuple | list) else [value]:
+                if isinstance(part, Integral) and abs(int(part)) >= MOST and name != "random_state":
+                    n_bits = int(part).bit_length()
+                    raise ValueError(f"{name} must be below {MOST:,}; it is a number of {n_bits} bits")
+        super()._validate_params()
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Given:
         """Read and check a table to learn from; equal rows become one."""

@@ -16,6 +16,9 @@ from lspin.targets.base import TableEstimator
 from lspin.targets.intervals import Interval, bootstrap, equal_bins
 from lspin.targets.kind import Forecast, Judge, Kind, Metric, Peer
 
+LARGEST = 1e305  # of a response: predictions are a mean and a few standard deviations
+SQUARABLE = 1e150  # numbers beyond which sums of squares overflow
+
 
 @dataclass(frozen=True, eq=False)
 class Response(Kind):
@@ -39,6 +42,12 @@ class Response(Kind):
         """The numbers; a constant is an error."""
         target = read_response(entries)
         refuse_constant(target)
+        largest = int(np.abs(target).argmax())
+        if abs(target[largest]) > LARGEST:
+            raise ValueError(
+                f"the target holds {target[largest]:g} (row {largest}), and predictions beyond {LARGEST:g} could "
+                "not be represented; divide it by a power of ten"
+            )
         return self, target
 
     def read_known(self, entries: np.ndarray) -> np.ndarray:
@@ -111,11 +120,14 @@ class Response(Kind):
 
     def decide(self, outputs: np.ndarray) -> np.ndarray:
         """The expected response."""
-        return self.mean + self.spread * outputs[:, 0]
+        with np.errstate(over="ignore"):  # of rows far from all others
+            predicted = self.mean + self.spread * outputs[:, 0]
+        return np.clip(predicted, -np.finfo(np.float64).max, np.finfo(np.float64).max)
 
     def grade(self, y: Any, predicted: np.ndarray, weight: Any = None) -> float:
         """R²."""
-        return float(r2_score(y, predicted, sample_weight=weight))
+        unit = _unit_of(y, predicted)
+        return float(r2_score(np.asarray(y, np.float64) / unit, predicted / unit, sample_weight=weight))
 
     # Words and tables.
 
@@ -166,6 +178,12 @@ class Response(Kind):
             Peer("lasso", "strength by cross-validation", lasso, is_linear=True),
             Peer("boosted trees", "scikit-learn's defaults", trees, is_linear=False),
         ]
+
+
+def _unit_of(y: Any, predicted: np.ndarray) -> float:
+    """What to divide numbers by whose squares would overflow."""
+    largest = max(np.abs(np.asarray(y, np.float64)).max(initial=0.0), np.abs(predicted).max(initial=0.0))
+    return float(largest) if largest > SQUARABLE else 1.0
 
 
 class ResponseJudge(Judge):
