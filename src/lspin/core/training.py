@@ -4,6 +4,8 @@ What fixes the program is static (the method, the padded shapes, the batch size)
 path of penalties, all folds of a table and all seeds share one compilation.
 """
 
+import contextlib
+import ctypes
 import os
 from collections.abc import Callable
 from functools import cache, partial
@@ -21,7 +23,7 @@ from lspin.core.noise import random_bits, split_key
 from lspin.core.rows import AnyRows, AnyTable, Batch, Dense
 
 LARGEST = float(np.finfo(np.float32).max)
-MOST_PROGRAMS = 75  # kept in memory: each takes some 350 memory maps, of which Linux allows a process 65,530
+MOST_PROGRAMS = 12  # kept in memory: each takes some 30 MB and 350 memory maps, of which Linux allows 65,530
 HISTORY_SIZE = 2048  # one size, so that runs of other lengths share a program
 N_PARTS = 20  # of a run, between which it may be interrupted
 
@@ -185,9 +187,19 @@ def train(
 
 
 def forget_programs(function: Any) -> None:
-    """Drop the programs of a compiled function once there are many: a process out of memory maps is killed."""
+    """Drop the programs of a compiled function once there are many, and give their memory back.
+
+    What was traced and lowered is kept in other caches of JAX, so all of them are cleared.
+    """
     if function._cache_size() >= MOST_PROGRAMS:
-        function.clear_cache()
+        jax.clear_caches()
+        return_memory()
+
+
+def return_memory() -> None:
+    """Give memory that is no longer used back to the system, where the C library keeps it (glibc)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _precision(part: Any) -> type:
