@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
 import pandas as pd
@@ -528,6 +529,23 @@ def test_an_interrupt_while_fitting_keeps_the_best_model_so_far(folder, tmp_path
     assert f"Written to {output}." in result
     assert set(load(output).classes_) == {"ill", "well"}
     assert [entry.name for entry in tmp_path.iterdir()] == ["m.lspin"]
+
+
+def test_a_worker_that_is_killed_is_one_sentence(tmp_path, monkeypatch):
+    def lose_a_worker(path):
+        raise BrokenProcessPool("A worker process managed by the executor was unexpectedly terminated. ...")
+
+    monkeypatch.setattr("lspin.intake.files.read_source", lose_a_worker)
+    said = refuse("fit", "t.csv", "-t", "y", "-o", tmp_path / "m.lspin")
+    assert said.startswith("Error: a worker process was killed")
+
+
+def test_a_request_to_end_unwinds_and_the_handler_before_comes_back():
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as end, cli.ending_in_order():
+        signal.raise_signal(signal.SIGTERM)
+    assert end.value.code == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenPipeError])

@@ -1,9 +1,15 @@
 """The command ``lspin``: fit a model on a table in a file, use it on another, and show what it rests on."""
 
 import os
+import signal
+import sys
 import textwrap
+import threading
 import warnings
 import zipfile
+from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -48,7 +54,13 @@ class PlainGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what is wrong with a file or a model ends it with 1, an interrupt with 130."""
         try:
-            return super().invoke(ctx)
+            with ending_in_order():
+                return super().invoke(ctx)
+        except BrokenProcessPool as error:
+            if os.environ.get("LSPIN_DEBUG"):
+                raise
+            say("Error: a worker process was killed, perhaps for want of memory; try fewer at a time: --jobs 1")
+            raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
             say("Interrupted. Nothing was written.")
             raise typer.Exit(130) from error
@@ -59,6 +71,19 @@ class PlainGroup(TyperGroup):
                 raise
             say(f"Error: {_sentence(error)}")
             raise typer.Exit(1) from error
+
+
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """Let a request to end (SIGTERM) unwind as an exit does, so that workers and shared memory go too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _sentence(error: BaseException) -> str:
