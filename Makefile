@@ -1,7 +1,7 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: demo test clean
+.PHONY: demo test campaign clean
 
 demo: $(VENV)/installed
 	$(PYTHON) -m lspin.demo
@@ -11,6 +11,9 @@ test: $(VENV)/installed-test
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(PYTHON) -m pytest -n 2
+
+campaign: $(VENV)/installed-test
+	cd tests && ../$(PYTHON) -W ignore -m campaign.run $(ARGS)
 
 bench-%: $(VENV)/installed-test
 	$(PYTHON) -m benchmarks.experiments.$* $(ARGS)

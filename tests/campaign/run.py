@@ -1,0 +1,58 @@
+"""The campaign by the number: ``python -m campaign.run --inputs 10000 --files 2000``, in the folder ``tests``."""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from campaign import commands, files, inputs, signals
+from campaign.tally import Tally
+
+
+def conduct(*, n_inputs, n_files, n_tables, n_signals, seed=0, seconds=None):
+    """Make so many attempts of each kind; the same seed makes the same ones."""
+    tally = Tally()
+    input_rng, file_rng, table_rng, signal_rng = (np.random.default_rng([seed, place]) for place in range(4))
+    for _ in range(n_inputs):
+        inputs.attempt(input_rng, tally, seconds)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        models = files.make_models() if n_files or n_signals else []
+        for _ in range(n_files):
+            files.attempt(file_rng, tally, models, folder, seconds)
+        for _ in range(n_tables):
+            commands.attempt(table_rng, tally, folder, seconds)
+        if n_signals:
+            models[0][0].save(folder / "old")
+            old_model = (folder / "old").read_bytes()
+        before = signals.shared_memory()
+        for _ in range(n_signals):
+            signals.attempt(signal_rng, tally, folder, old_model)
+        for left in signals.shared_memory() - before:
+            tally.add("shared memory", "left over", left)
+    return tally
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, default in {"inputs": 10_000, "files": 2_000, "tables": 1_000, "signals": 100, "seed": 0}.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--seconds", type=int, default=300, help="after which an attempt counts as hanging")
+    given = parser.parse_args()
+    tally = conduct(
+        n_inputs=given.inputs,
+        n_files=given.files,
+        n_tables=given.tables,
+        n_signals=given.signals,
+        seed=given.seed,
+        seconds=given.seconds,
+    )
+    print(tally.table())
+    print(*tally.faults, sep="\n")
+    sys.exit(bool(tally.faults))
+
+
+if __name__ == "__main__":
+    main()
