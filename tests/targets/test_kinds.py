@@ -185,6 +185,9 @@ def test_rates_and_hazard_ratios_are_finite_for_every_score(score):
 @pytest.mark.parametrize(
     ("kind", "attributes", "reason"),
     [
+        (Classes(), {"classes_": ["a"]}, "its 1 classes"),
+        (Classes(), {"classes_": ["a", "a"]}, "no two or more in sorted order"),
+        (Classes(), {"classes_": [2, 1, 3]}, "no two or more in sorted order"),
         (Response(), {"target_mean_": np.inf, "target_scale_": 1.0}, "mean inf"),
         (Response(), {"target_mean_": 0.0, "target_scale_": 0.0}, "standard deviation 0"),
         (Response(), {"target_mean_": 0.0, "target_scale_": np.nan}, "standard deviation nan"),

@@ -92,7 +92,10 @@ class Classes(Kind):
 
     def restore(self, attributes: Mapping[str, Any]) -> Self:
         """With the classes of a file."""
-        return replace(self, classes=attributes["classes_"])
+        classes = attributes["classes_"]
+        if len(classes) < 2 or not np.array_equal(classes, np.unique(classes)):
+            raise ValueError(f"its {len(classes)} classes are no two or more in sorted order")
+        return replace(self, classes=classes)
 
     # Fitting.
 
