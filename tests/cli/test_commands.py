@@ -261,6 +261,13 @@ def test_a_table_in_the_place_of_a_model_is_said(command, folder, tmp_path):
     assert refuse("fit", model, "-t", "y", "-o", tmp_path / "m") == f"Error: {model} is a model, not a table"
 
 
+def test_a_damaged_archive_in_the_place_of_a_table_is_one_sentence(folder, tmp_path):
+    damaged = tmp_path / "t.xlsx"
+    content = (folder / "classify.lspin").read_bytes().replace(b"model.json", b"sheet.json")  # no model any more
+    damaged.write_bytes(content.replace(b"PK\x01\x02", b"PK\x00\x00"))  # nor a list of files
+    assert "t.xlsx cannot be read as a table" in refuse("fit", damaged, "-t", "y", "-o", tmp_path / "m")
+
+
 def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(tmp_path):
     output = tmp_path / "nowhere" / "m.lspin"
     assert "there is no folder" in refuse("fit", "none.csv", "-t", "y", "-o", output)

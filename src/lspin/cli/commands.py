@@ -6,7 +6,6 @@ import sys
 import textwrap
 import threading
 import warnings
-import zipfile
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -236,7 +235,9 @@ def fit(
 
 def check_arguments(model: Path | None, table: str) -> None:
     """Raise an error if a model stands where a table is expected; the two are easily swapped."""
-    if not (zipfile.is_zipfile(table) and "model.json" in zipfile.ZipFile(table).namelist()):
+    from lspin.cli.writing import MODEL, is_of_kind
+
+    if not (Path(table).is_file() and is_of_kind(table, MODEL)):  # of a pipe, nothing may be read twice
         return
     if model is None:
         raise ValueError(f"{table} is a model, not a table")

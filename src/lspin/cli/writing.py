@@ -76,10 +76,14 @@ def _are_same(path: Path, read: str | Path) -> bool:
 
 
 def _refuse_other_kind(path: Path, kind: Kind) -> None:
-    with open(path, "rb") as file:
-        start = file.read(START)
-    if start and not kind.is_one(start):
+    if path.stat().st_size and not is_of_kind(path, kind):
         raise ValueError(f"{path} is there already and is no {kind.name}; give another name, or --force")
+
+
+def is_of_kind(path: str | Path, kind: Kind) -> bool:
+    """Whether a file begins as those of a kind do."""
+    with open(path, "rb") as file:
+        return kind.is_one(file.read(START))
 
 
 def check_output(path: str | Path, *, reads: Sequence[str | Path] = ()) -> bool:
