@@ -383,6 +383,8 @@ def test_without_samples_every_number_is_about_five_of_them_or_more(n_rows, kind
     assert sum(group["size"] for group in content["groups"]) == n_rows
     assert sum(content["trust"]["histogram"]["count"]) == n_rows
     assert min(counts_behind(content)) >= 5
+    for group in content["groups"]:
+        assert kind == "classes" or re.search("median survival (about|not)", group["said"])
 
 
 def test_fewer_than_five_samples_are_not_summarised(classifier, table, labels, tmp_path):

@@ -170,6 +170,19 @@ def test_a_baseline_with_an_event_at_time_0_comes_back_from_its_file():
     assert back.known_baseline(0.0) == pytest.approx(1 / 6)  # all six are at risk, and one has the event
 
 
+def test_where_samples_are_hidden_the_median_survival_is_the_mean_of_the_five_times_around_it():
+    times, scores = 2.0 ** np.arange(9), np.zeros((9, 1))
+    summarise = Times().summarise
+    assert summarise(scores, times)["said"].endswith("median survival 16")
+    assert summarise(scores, times, fewest=5)["said"].endswith("median survival about 24.8")  # (4 + ... + 64) / 5
+    # Of those at risk at 1, 2, 4 and 8, one of 9, 8, 7 and 6 dies; of those at 256, the last one.
+    late = np.where(np.isin(times, [1, 2, 4, 8, 256]), times, -times)
+    assert summarise(scores, late, fewest=5)["said"].endswith("median survival about 54.2")  # all five events
+    few = np.where(np.isin(times, [1, 2, 4, 256]), times, -times)
+    assert summarise(scores, few)["said"].endswith("median survival 256")
+    assert "too few events" in summarise(scores, few, fewest=5)["said"]
+
+
 @pytest.mark.parametrize("score", [-1e6, 0.0, 600.0, 1e6, 1e308])
 def test_rates_and_hazard_ratios_are_finite_for_every_score(score):
     scores = np.array([[score]])

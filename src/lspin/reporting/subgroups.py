@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lspin.reporting.hiding import FEWEST_ALIKE
 from lspin.reporting.samples import Cohort, digits, shown_features, word_directions
 
 MOST_LISTED = 100  # features of a group in each of their roles
@@ -21,7 +22,7 @@ def list_groups(cohort: Cohort, *, shows_samples: bool) -> list[dict]:
             described |= _describe_found(cohort, group, inside)
         else:
             described["features"] = _list_typical(cohort, inside, shows_samples=shows_samples)
-        listed.append(described | (_summarise(cohort, inside) if size else {}))
+        listed.append(described | (_summarise(cohort, inside, shows_samples=shows_samples) if size else {}))
     return listed
 
 
@@ -76,6 +77,7 @@ def _word_sign(sign: float) -> str:
     return "mixed" if abs(sign) < 0.5 else "high raises" if sign > 0 else "high lowers"
 
 
-def _summarise(cohort: Cohort, inside: np.ndarray) -> dict[str, Any]:
+def _summarise(cohort: Cohort, inside: np.ndarray, *, shows_samples: bool) -> dict[str, Any]:
     """What is predicted for some samples, and what was observed."""
-    return cohort.explanation.kind.summarise(cohort.explanation.scores[inside], cohort.target[inside])
+    scores, target = cohort.explanation.scores[inside], cohort.target[inside]
+    return cohort.explanation.kind.summarise(scores, target, fewest=1 if shows_samples else FEWEST_ALIKE)

@@ -195,7 +195,7 @@ class Classes(Kind):
         """The odds of the second of two classes."""
         return f"the odds of {self.labels[1]}" if self.n_outputs == 1 else None
 
-    def summarise(self, scores: np.ndarray, target: np.ndarray) -> dict[str, Any]:
+    def summarise(self, scores: np.ndarray, target: np.ndarray, *, fewest: int = 1) -> dict[str, Any]:
         """Mean probabilities and shares of the classes."""
         given = self.probabilities(scores).mean(axis=0)
         shares = np.bincount(target.astype(int), minlength=len(self.labels)) / len(target)

@@ -124,7 +124,7 @@ class Counts(Response):
         """The rate."""
         return f"the rate of {target_name}"
 
-    def summarise(self, scores: np.ndarray, target: np.ndarray) -> dict[str, Any]:
+    def summarise(self, scores: np.ndarray, target: np.ndarray, *, fewest: int = 1) -> dict[str, Any]:
         """Mean expected count and mean count."""
         return super().summarise(ratio_of(scores), target)
 

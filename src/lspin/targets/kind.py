@@ -241,8 +241,11 @@ class Kind(ABC):
         """What a positive contribution increases, in words; ``None`` if each class has its own score."""
 
     @abstractmethod
-    def summarise(self, scores: np.ndarray, target: np.ndarray) -> dict[str, Any]:
-        """Mean ``predicted`` and ``observed`` outcome of some samples, and both in words (``said``)."""
+    def summarise(self, scores: np.ndarray, target: np.ndarray, *, fewest: int = 1) -> dict[str, Any]:
+        """Mean ``predicted`` and ``observed`` outcome of some samples, and both in words (``said``).
+
+        ``fewest`` is how many samples must stand behind each number.
+        """
 
     def list_observed(self, target: np.ndarray) -> Sequence[Any]:
         """Outcomes of samples for the report, given the target as numbers."""

@@ -151,7 +151,7 @@ class Response(Kind):
         """The response itself."""
         return target_name
 
-    def summarise(self, scores: np.ndarray, target: np.ndarray) -> dict[str, Any]:
+    def summarise(self, scores: np.ndarray, target: np.ndarray, *, fewest: int = 1) -> dict[str, Any]:
         """Mean prediction and mean response."""
         predicted, observed = float(scores[:, 0].mean()), float(target.mean())
         said = f"predicted {predicted:.3g} on average, observed {observed:.3g}"

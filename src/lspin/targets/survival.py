@@ -26,7 +26,7 @@ from lspin.survival import (
     survival_probability,
 )
 from lspin.survival.curves import martingale_residuals
-from lspin.survival.targets import sign_times, split_times
+from lspin.survival.targets import Survival, sign_times, split_times
 from lspin.tables.grid import Rows, gather
 from lspin.targets.base import TableEstimator
 from lspin.targets.intervals import SMALLEST_BIN, Interval, bootstrap
@@ -206,11 +206,15 @@ class Times(Kind):
         """The risk."""
         return "the risk"
 
-    def summarise(self, scores: np.ndarray, target: np.ndarray) -> dict[str, Any]:
+    def summarise(self, scores: np.ndarray, target: np.ndarray, *, fewest: int = 1) -> dict[str, Any]:
         """Mean log-hazard, share of events and median survival."""
         predicted, observed = float(scores[:, 0].mean()), float((target > 0).mean())
         said = f"hazard ratio {ratio_of(predicted):.3g} on average, {observed:.0%} had the event, "
-        return {"predicted": [predicted], "observed": [observed], "said": said + _say_median(target)}
+        return {
+            "predicted": [predicted],
+            "observed": [observed],
+            "said": said + _say_median(split_times(target), fewest),
+        }
 
     def list_observed(self, target: np.ndarray) -> Sequence[Any]:
         """Time, and 1 for an event."""
@@ -232,11 +236,18 @@ class Times(Kind):
         return ()
 
 
-def _say_median(target: np.ndarray) -> str:
-    """Median survival by Kaplan and Meier, in words."""
-    curve = kaplan_meier(make_survival(np.abs(target), target > 0)).survival
+def _say_median(survival: Survival, fewest: int) -> str:
+    """Median survival by Kaplan and Meier, in words; where it must not be one sample's time, a mean around it."""
+    curve = kaplan_meier(make_survival(survival.time, survival.event)).survival
     reached = np.flatnonzero(curve.y <= 0.5)
-    return f"median survival {curve.x[reached[0]]:.3g}" if len(reached) else "median survival not reached"
+    if not len(reached):
+        return "median survival not reached"
+    seen = np.sort(survival.time[survival.event])
+    if len(seen) < fewest:
+        return "median survival not told: it rests on too few events"
+    median = np.searchsorted(seen, curve.x[reached[0]])
+    first = int(np.clip(median - fewest // 2, 0, len(seen) - fewest))
+    return f"median survival {'about ' if fewest > 1 else ''}{seen[first : first + fewest].mean():.3g}"
 
 
 def _refuse_falling(times: np.ndarray, hazards: np.ndarray) -> None:
