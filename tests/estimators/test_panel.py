@@ -172,6 +172,18 @@ def test_no_table_needs_more_columns_than_its_panel_has(seed, n_panel, n_classes
     np.testing.assert_array_equal(model.predict(changed), model.predict(X))
 
 
+def test_networks_get_the_columns_of_a_rule_that_no_linear_model_sees():
+    """A product and a square of three of twelve columns: none is related to the target on its own."""
+    rng = np.random.default_rng(0)
+    X, used = rng.normal(size=(600, 12)), np.sort(rng.choice(12, 3, replace=False))
+    first, second, third = X[:, used].T
+    y = first * second + third**2
+    model = LSPINRegressor(n_panel=3, random_state=0).fit(X[:300], y[:300], eval_set=(X[300:450], y[300:450]))
+    assert model.columns_needed_.tolist() == used.tolist()
+    assert model.start_ == "networks"
+    assert model.score(X[450:], y[450:]) > 0.8
+
+
 # What is refused ----------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from lspin import LSPINClassifier, LSPINRegressor
 from lspin.fitting import ensemble, fit, rising
 from lspin.fitting.contest import (
     FAR_BEHIND,
+    ask_trees,
     choose_rule,
     excess,
     find_bar,
@@ -19,7 +20,6 @@ from lspin.fitting.contest import (
     list_prices,
     near_bar,
     settle,
-    tree_errors,
 )
 from lspin.fitting.ensemble import FitInterruptedWarning
 from lspin.fitting.fit import Fit
@@ -120,7 +120,7 @@ def test_trees_are_judged_on_rows_they_have_not_seen(grouped):
     problem, _, _ = grouped
     noise = RNG.permutation(problem.rows.target)
     shuffled = pose(draw_groups(n_rows=N)[0], noise)
-    errors = np.concatenate([tree_errors(shuffled, part) for part in split(shuffled)])
+    errors = np.concatenate([ask_trees(shuffled, part) for part in split(shuffled)])
     assert errors.mean() > 1  # the variance, which trees that had seen the rows would beat
     assert len(errors) == N
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from lspin.fitting.columns import Orders, Source
+from lspin.fitting.columns import RELATED, Orders, Source
 from lspin.fitting.groups import find_basis, look_at
 from lspin.fitting.panels import Sized, choose_size, list_sizes, list_sources
 from lspin.structure.divisions import WHOLE, Rule
@@ -41,7 +41,7 @@ def test_groups_may_be_told_by_what_the_columns_leave_that_clearly_count(orders)
     assert [source.n_telling for source in sources] == [0, 0, 3, 6, 9, 12 - len(COUNTING)]
 
 
-@pytest.mark.parametrize("source", [Source(WHOLE), Source(WHOLE, is_related=True), Source(TWO_GROUPS, 1)])
+@pytest.mark.parametrize("source", [Source(WHOLE), Source(WHOLE, by=RELATED), Source(TWO_GROUPS, 1)])
 def test_a_panel_has_its_size_and_the_columns_that_every_panel_has(orders, source):
     for size in range(2, 16):
         panel = orders([9, 12]).pick(source, size)

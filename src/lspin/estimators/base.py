@@ -155,6 +155,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
                 n_features=self.n_features,
                 fraction=self.validation_fraction,
                 seed=split_seed,
+                with_networks=self.start != GROUPS,
             )
             problem = pose(self, given, panels.for_networks.encoding.features)
         plan = plan_fits(self, problem)

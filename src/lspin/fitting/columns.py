@@ -8,10 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from lspin.fitting.groups import Basis, spread_out
+from lspin.fitting.trees import rank_by_trees
 from lspin.structure.divisions import WHOLE, Rule
 from lspin.structure.mixture import MOST_TERMS, Mixture, Moments, order_terms, tell_apart
 from lspin.structure.screening import rank_related
 from lspin.tables.encoding import keep_features
+
+# Orders of columns: by what each adds to models of groups, tells of the target on its own, or spares trees.
+TERMS, RELATED, TREES = "terms", "related", "trees"
 
 
 class Source(NamedTuple):
@@ -19,7 +23,7 @@ class Source(NamedTuple):
 
     rule: Rule  # by which rows are divided
     n_telling: int = 0  # columns that tell the groups, at most; the others count in them
-    is_related: bool = False  # whether columns are taken by what each tells of the target on its own, instead
+    by: str = TERMS  # the order in which the others are taken
 
 
 class Order:
@@ -32,6 +36,11 @@ class Order:
     def related(self) -> list[int]:
         """By what each tells of the target on its own."""
         return self.basis.kept[rank_related(self.basis.cloud)].tolist()
+
+    @cached_property
+    def needed_by_trees(self) -> list[int]:
+        """By what boosted trees lose without each, whatever the rule it is part of."""
+        return rank_by_trees(self.basis.rows, self.basis.whole, self.basis.kind)
 
     @cached_property
     def telling(self) -> list[int]:
@@ -55,6 +64,12 @@ class Order:
         ladder = self.basis.ladder.items()
         return [self._name(term.column for term in terms) for count, terms in ladder if count < n_inputs]
 
+    def take(self, by: str, number: int) -> list[int]:
+        """Columns in one of the orders, where so many are wanted."""
+        if by == TERMS:
+            return self.count(number)
+        return self.related if by == RELATED else self.needed_by_trees
+
     def count(self, number: int) -> list[int]:
         """Columns that count in the groups: those of the largest model with so many at most, then the others."""
         fitting = [rung for rung in self.rungs if len(rung) <= number]
@@ -77,7 +92,7 @@ class Orders:
         """Places of the columns of a panel among all features, ascending."""
         order, number = self._orders[source.rule], size - len(self._fixed)
         telling = order.telling[: min(source.n_telling, number)]
-        counting = [] if source.is_related else order.count(number - len(telling))
+        counting = order.take(source.by, number - len(telling))
         listed = dict.fromkeys([*self._fixed, *telling, *counting, *self._orders[WHOLE].related])
         return np.sort(list(listed)[:size])
 

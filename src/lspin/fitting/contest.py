@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
 from lspin.fitting.groups import (
@@ -24,10 +23,11 @@ from lspin.fitting.judging import Standing, excess, rank, row_losses
 from lspin.fitting.path import ALL_GAIN, Candidate, Choice, Split, held_out_loss, weighted_median
 from lspin.fitting.prediction import Member, predict_counted
 from lspin.fitting.problem import Problem, has_many_columns
+from lspin.fitting.trees import tree_errors
 from lspin.structure.divisions import ALL, GIVEN, RULES, RULES_OF_CONTEXT, WHOLE, Rule
 from lspin.structure.mixture import MOST_TERMS
 from lspin.structure.screening import rank_related
-from lspin.tables.encoding import Encoding, encode, relearn_encoding
+from lspin.tables.encoding import Encoding, relearn_encoding
 from lspin.tables.grid import Rows, take_rows
 
 FEWEST_JUDGED = 800  # rows that decide between models of groups, as long as there are as many
@@ -415,7 +415,7 @@ def find_bar(problem: Problem, contender: Contender, splits: list[Split]) -> flo
         return np.inf
     if not problem.prediction_layers:
         return near_bar(problem, contender, splits)
-    errors = np.concatenate([tree_errors(problem, split) for split in splits])
+    errors = np.concatenate([ask_trees(problem, split) for split in splits])
     places = contender.find([split.valid for split in splits])
     behind = excess(errors, chosen.errors[places], chosen.weight[places])
     if behind >= HOPELESS:
@@ -423,19 +423,11 @@ def find_bar(problem: Problem, contender: Contender, splits: list[Split]) -> flo
     return np.inf if behind <= -CLEARLY else near_bar(problem, contender, splits)
 
 
-def tree_errors(problem: Problem, split: Split) -> np.ndarray:
+def ask_trees(problem: Problem, split: Split) -> np.ndarray:
     """Squared errors of boosted trees on the held-out rows of a split."""
     rows = take_rows(problem.rows, split.train)._replace(weight=split.weight)
     encoding = problem.encoding if split.panel is None else split.panel.encoding
-    seen, new = (encode(part.grid, encoding)[0] for part in (rows, split.valid))
-    errors = np.zeros(len(new))
-    with threadpool_limits(1):
-        for output, truth in zip(
-            problem.kind.regressand(rows).T, problem.kind.regressand(split.valid).T, strict=True
-        ):
-            trees = HistGradientBoostingRegressor(max_bins=63, early_stopping=False, random_state=0)
-            errors += (trees.fit(seen, output, sample_weight=rows.weight).predict(new) - truth) ** 2
-    return errors
+    return tree_errors(rows, split.valid, encoding, problem.kind)
 
 
 def near_bar(problem: Problem, contender: Contender, splits: list[Split]) -> float:

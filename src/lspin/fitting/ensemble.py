@@ -94,11 +94,19 @@ def draw_seed(rng: np.random.RandomState) -> int:
 
 
 def limit_columns(
-    problem: Problem, valid: Rows | None, most: int, *, n_features: int | None, fraction: float, seed: int
+    problem: Problem,
+    valid: Rows | None,
+    most: int,
+    *,
+    n_features: int | None,
+    fraction: float,
+    seed: int,
+    with_networks: bool,
 ) -> Panels:
     """The columns that all models of a cohort may use; the seed is that of the splits by which they are judged."""
     splits = _splits(problem, valid, fraction, seed, fewest=FEWEST_JUDGED, n_small_folds=N_PANEL_FOLDS)
-    return find_panels(problem, splits, most, n_features)
+    for_networks = _splits(problem, valid, fraction, seed) if with_networks else []
+    return find_panels(problem, splits, most, n_features, for_networks)
 
 
 def solve(
@@ -118,7 +126,7 @@ def solve(
     splits = _splits(problem, valid, plan.validation_fraction, split_seed)
     contender = _find_contender(problem, valid, plan, split_seed, panels)
     if panels is not None and NETWORKS in plan.starts:
-        splits = [panels.narrow(split) for split in splits]
+        splits = panels.splits
     problem = replace(problem, n_valid=max((len(split.valid.target) for split in splits), default=0))
     tried = seeds[: plan.n_restarts if valid is not None else 1]
     n_tried = _count_settings(problem) * len(splits) * len(tried)

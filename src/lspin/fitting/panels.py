@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lspin.fitting.columns import Orders, Source
+from lspin.fitting.columns import RELATED, TREES, Orders, Source
 from lspin.fitting.contest import (
     AS_GOOD,
     Contender,
     Glance,
+    ask_trees,
     find_contender,
     find_glances,
     list_finalists,
@@ -20,9 +21,9 @@ from lspin.fitting.contest import (
 from lspin.fitting.groups import Panel, find_basis, look_at, predict_mixture, rebuild_basis
 from lspin.fitting.judging import excess
 from lspin.fitting.path import Candidate, Split
-from lspin.fitting.problem import Problem, is_wide
+from lspin.fitting.problem import Problem, has_many_columns, is_wide
 from lspin.structure.divisions import WHOLE, Rule
-from lspin.tables.encoding import Encoding, relearn_encoding, use_features
+from lspin.tables.encoding import Encoding, use_features
 from lspin.tables.grid import Rows
 
 FEWER = 2.0  # factor between two sizes that are tried
@@ -51,16 +52,27 @@ class PanelSize(NamedTuple):
 
 
 class Panels:
-    """The columns that a cohort may use: networks get as many as are allowed, groups no more than they need."""
+    """The columns that a cohort may use: networks get as many as are allowed, groups no more than they need.
 
-    def __init__(self, problem: Problem, most: int, source: Source, tried: list[Sized]) -> None:
-        self._problem, self._most, self._source, self._tried = problem, most, source, tried
+    Networks, if they compete, are judged by splits of their own, and take the columns of one of some sources.
+    """
+
+    def __init__(
+        self, problem: Problem, most: int, tried: list[Sized], sources: list[Source], splits: list[Split]
+    ) -> None:
+        self._problem, self._most, self._tried = problem, most, tried
+        self._sources, self._splits = sources, splits
         self._best = choose_size(tried, problem.tolerance) if tried else None
 
     @cached_property
     def for_networks(self) -> Panel:
         """The panel of all rows that networks may use."""
-        return self._find(self._problem.rows, self._problem.encoding, self._source, self._most)
+        return self._find(self._problem.rows, self._problem.encoding, self._chosen[0], self._most)
+
+    @property
+    def splits(self) -> list[Split]:
+        """The splits of networks, each with a panel that is found in its training rows."""
+        return self._chosen[1]
 
     @cached_property
     def for_groups(self) -> Panel:
@@ -73,11 +85,20 @@ class Panels:
         """The best model of groups; nothing where none could be judged."""
         return None if self._best is None else self._best.contender
 
-    def narrow(self, split: Split) -> Split:
-        """The split with a panel that is found in its training rows, for networks."""
-        rows, _ = take_training(self._problem, split)
-        known = relearn_encoding(rows, self._problem.encoding)
-        return split._replace(panel=self._find(rows, known, self._source, self._most))
+    @cached_property
+    def _chosen(self) -> tuple[Source, list[Split]]:
+        """The source by whose columns boosted trees tell most of the held-out rows, and splits with its panels."""
+        narrowed = [(source, [self._narrow(split, source) for split in self._splits]) for source in self._sources]
+        return min(narrowed, key=lambda pair: self._error_of_trees(pair[1])) if len(narrowed) > 1 else narrowed[0]
+
+    def _narrow(self, split: Split, source: Source) -> Split:
+        rows, encoding = take_training(self._problem, split)
+        return split._replace(panel=self._find(rows, encoding, source, self._most))
+
+    def _error_of_trees(self, splits: list[Split]) -> float:
+        errors = [ask_trees(self._problem, split) for split in splits]
+        weight = [split.valid.weight for split in splits]
+        return float(np.average(np.concatenate(errors), weights=np.concatenate(weight)))
 
     def _find(self, rows: Rows, encoding: Encoding, source: Source, size: int) -> Panel:
         with threadpool_limits(1):
@@ -112,19 +133,21 @@ def describe_size(size: int, start: str, row: Candidate, loss_error: float = flo
     )
 
 
-def find_panels(problem: Problem, splits: list[Split], most: int, n_features: int | None) -> Panels:
+def find_panels(
+    problem: Problem, splits: list[Split], most: int, n_features: int | None, for_networks: list[Split]
+) -> Panels:
     """Panels of all sizes up to the most, judged on the held-out rows.
 
     Notes
     -----
     The columns of a panel are found in the training rows of each split, so that rows that judge it have no part
     in it. At every size a quick look prefers one source of columns; on these the models of groups compete as they
-    do on whole tables.
+    do on whole tables. Networks are judged by splits of their own, none if they do not compete.
 
     """
     most = min(most, problem.encoding.n_features)
     if not splits:
-        return Panels(problem, most, Source(WHOLE), [])
+        return Panels(problem, most, [], [Source(WHOLE)], [])
     with threadpool_limits(1):  # several threads for small matrices cost more than they gain
         glances, _ = find_glances(problem, splits)
         rules = find_rules(splits, glances)
@@ -142,7 +165,14 @@ def find_panels(problem: Problem, splits: list[Split], most: int, n_features: in
             contender = find_contender(narrow_problem(problem, size), narrow, n_features)
             if contender is not None:
                 tried.append(Sized(size, source, contender))
-    return Panels(problem, most, chosen[most], tried)
+    nonlinear = [Source(WHOLE, by=TREES)] if for_networks and suits_trees(problem, most) else []
+    return Panels(problem, most, tried, [chosen[most], *nonlinear], for_networks)
+
+
+def suits_trees(problem: Problem, most: int) -> bool:
+    """Whether an order by boosted trees serves: with few rows for each column they learn noise."""
+    is_narrow = not problem.is_wide and not has_many_columns(problem.encoding)
+    return is_narrow and bool(problem.prediction_layers) and most < problem.encoding.n_features
 
 
 def make_panel(encoding: Encoding, orders: Orders, source: Source, size: int) -> Panel:
@@ -179,7 +209,7 @@ def list_sources(
     How many these are is the same in all splits and for the last model: with more rows more columns may count
     clearly, which would leave none to tell the groups.
     """
-    sources = [Source(WHOLE), Source(WHOLE, is_related=True)]
+    sources = [Source(WHOLE), Source(WHOLE, by=RELATED)]
     for rule in rules:
         left = number - int(np.median([order.count_clear(rule) for order in orders]))
         counts = [*(round(part * number) for part in parts), max(left, 1)] if parts else [0]
