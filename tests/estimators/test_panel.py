@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lspin import LSPINClassifier, LSPINCox, LSPINRegressor, load
+from lspin.fitting import ensemble
 
 N = 240
 COUNTING, TELLING = [f"gene{i}" for i in range(6)], ["marker0", "marker1"]
@@ -182,6 +183,22 @@ def test_networks_get_the_columns_of_a_rule_that_no_linear_model_sees():
     assert model.columns_needed_.tolist() == used.tolist()
     assert model.start_ == "networks"
     assert model.score(X[450:], y[450:]) > 0.8
+
+
+@pytest.mark.parametrize("sparsity", ["auto", 0.02])
+def test_training_goes_on_with_the_columns_that_it_began_with(monkeypatch, sparsity):
+    """Two of four columns are noise, which is another in each split; a price that is given needs no split."""
+    kept, find = [], ensemble.find_panels
+    monkeypatch.setattr(ensemble, "find_panels", lambda *given: kept.append(find(*given)) or kept[-1])
+    X = np.random.default_rng(0).normal(size=(300, 12))
+    model = LSPINRegressor(n_panel=4, start="networks", sparsity=sparsity, max_epochs=10, random_state=0)
+    model.fit(X, X[:, 0] * X[:, 1])
+    (panels,) = kept
+    first, of_all = panels.splits[0].panel.encoding.features, panels.for_networks.encoding.features
+    assert {0, 1} <= set(first) & set(of_all)
+    assert set(first) != set(of_all)
+    expected = first if sparsity == "auto" else of_all
+    np.testing.assert_array_equal(model.members_[0].encoding.features, expected)
 
 
 # What is refused ----------------------------------------------------------------------------------------------

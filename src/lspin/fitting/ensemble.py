@@ -34,6 +34,7 @@ from lspin.fitting.path import (
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
 from lspin.fitting.rising import choose_rising, list_problems
+from lspin.tables.encoding import relearn_encoding
 from lspin.tables.grid import Rows
 
 GROUPS, NETWORKS = "groups", "networks"  # where a model may start
@@ -147,13 +148,14 @@ def solve(
 
 
 def _give_panel(problem: Problem, splits: list[Split], panels: Panels, job: Job) -> Job:
-    """The job with the panel of all rows, from which weights go on only if their split has the same columns."""
+    """The job with its panel: that of all rows, or of the split whose weights training goes on from."""
     if job.setting is not None:
         encoding, labels = panels.for_groups
         return job._replace(panel=Panel(encoding, None if labels is None else labels[job.which]))
-    first = splits[0].panel if splits else None
-    same = first is not None and np.array_equal(first.encoding.features, problem.encoding.features)
-    return job if same else job._replace(start=None)
+    first = splits[0].panel if job.start is not None else None
+    if first is None:
+        return job
+    return job._replace(panel=Panel(relearn_encoding(problem.rows, first.encoding), labels=None))
 
 
 def _share(problem: Problem, jobs: list[Job], plan: Plan) -> list[Job]:
