@@ -8,7 +8,7 @@ from lspin.tables.encoding import Encoding, encode
 from lspin.tables.grid import Rows, take_rows
 from lspin.targets.kind import Kind
 
-MOST_RANKED_BY = 4000  # rows that order the columns
+MOST_RANKED_BY = 2000  # rows that order the columns
 N_ROUNDS = 60  # of boosting, for an order
 JUDGING = 4  # one of so many rows says what trees lose without a column
 
@@ -50,13 +50,15 @@ def _cost_of_exchange(
     is_judge = np.arange(len(inputs)) % JUDGING == 0
     judges, shares = inputs[is_judge], weight[is_judge] / weight[is_judge].sum()
     foreign = judges[np.random.default_rng(0).permutation(len(judges))]
-    cost = np.zeros(int(owners.max()) + 1)
+    exchanged, cost = judges.copy(), np.zeros(int(owners.max()) + 1)
     for output in outputs.T:
         trees = _grow(inputs[~is_judge], output[~is_judge], weight[~is_judge], N_ROUNDS)
         usual = shares @ (trees.predict(judges) - output[is_judge]) ** 2
         for feature in np.unique(owners):
-            exchanged = np.where(owners == feature, foreign, judges)
+            own = owners == feature
+            exchanged[:, own] = foreign[:, own]
             cost[feature] += shares @ (trees.predict(exchanged) - output[is_judge]) ** 2 - usual
+            exchanged[:, own] = judges[:, own]
     return cost
 
 
