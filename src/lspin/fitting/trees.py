@@ -66,4 +66,5 @@ def _grow(
     inputs: np.ndarray, output: np.ndarray, weight: np.ndarray, n_rounds: int = 100
 ) -> HistGradientBoostingRegressor:
     trees = HistGradientBoostingRegressor(max_iter=n_rounds, max_bins=63, early_stopping=False, random_state=0)
-    return trees.fit(inputs, output, sample_weight=weight)
+    # Weights make scikit-learn find the bins of each column by a slow loop.
+    return trees.fit(inputs, output, sample_weight=None if np.ptp(weight) == 0 else weight)
