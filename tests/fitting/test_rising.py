@@ -8,7 +8,7 @@ from lspin.core.model import Strengths
 from lspin.fitting.fit import Fit
 from lspin.fitting.path import Candidate, Split
 from lspin.fitting.recipe import NONLINEAR, RISING, list_runs
-from lspin.fitting.rising import Rung, choose_rung, gate_rows, match_rung, settle_predictor
+from lspin.fitting.rising import Rung, choose_rung, gate_rows, settle_predictor
 from lspin.metrics import score_selection
 from lspin.tables.grid import Grid, Rows
 from lspin.targets.response import Response
@@ -133,12 +133,6 @@ def test_a_level_is_chosen_that_loses_next_to_nothing(levels, chosen):
     assert (best.validation_loss, best.n_features) == chosen
 
 
-def test_a_wanted_number_of_features_is_read_off_the_path():
-    rungs = [rung(0.5, 6.0), rung(0.6, 4.0), rung(0.55, 4.0), rung(0.9, 1.0)]
-    assert match_rung(rungs, 3) is rungs[2]
-    assert match_rung(rungs, 1) is rungs[3]
-
-
 @pytest.fixture(scope="module")
 def switched():
     """The sign of the first column says which of the next two counts, by its square."""
@@ -156,7 +150,7 @@ def test_a_nonlinear_path_finds_what_counts_for_each_row(switched):
     assert len(model.path_) >= 16  # two runs, and the constant
 
 
-def test_a_number_of_features_needs_no_search(switched):
+def test_a_wanted_number_of_features_is_found_by_fits_at_fixed_prices(switched):
     X, y = switched
     model = LSPINRegressor(start="networks", n_features=2, random_state=0).fit(X[:400], y[:400])
     assert abs(np.median(model.selected(X[400:]).sum(axis=1)) - 2) <= 1

@@ -27,7 +27,7 @@ SPARSITY = Setting(
 N_FEATURES = Setting(
     [None, COUNT],
     "Features per sample, instead of a sparsity: the model in which the median row opens this many gates, plus or "
-    "minus one. It is read off the path; for a network with a linear predictor its price is searched.",
+    "minus one. Models of groups have it on their path; for networks its price is searched.",
 )
 N_PANEL = Setting(
     [None, COUNT],

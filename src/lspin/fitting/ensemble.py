@@ -243,11 +243,6 @@ def _match_features(
     assert plan.n_features is not None
     if contender is not None and (NETWORKS not in plan.starts or find_bar(problem, contender, splits) == -np.inf):
         return contender.choice(interrupted=False)
-    if problem.recipe.path is not None and splits:
-        read = choose_rising(
-            problem, splits, seeds=[seed], n_jobs=plan.n_jobs, progress=progress, n_features=plan.n_features
-        )
-        return read if contender is None else settle(problem, read, contender, splits)
     job = Job(np.arange(problem.n_rows), problem.rows.weight, None, 0.0, fallback_decay(problem), seed)
     found = find_price(problem, plan.n_features, job, n_jobs=plan.n_jobs, progress=progress)
     if contender is None or found.interrupted:

@@ -67,14 +67,11 @@ def choose_rising(
     seeds: list[int],
     n_jobs: int | None,
     progress: Progress,
-    n_features: int | None = None,
     bar: float = np.inf,
 ) -> Choice:
     """Train a few times on each split, judge every level of every run on the held-out rows, and choose one.
 
-    Without ``n_features``, the level with the fewest features of those that are nearly as good as the best; else
-    the best of those whose median row opens the wanted number of gates, or the nearest to it. No further run is
-    made once none of the levels has a held-out loss below the ``bar``.
+    No further run is made once none of the levels has a held-out loss below the ``bar``.
     """
     runs = [(posed, seed) for posed in list_problems(problem) for seed in seeds]
     rungs: list[Rung] = []
@@ -88,7 +85,7 @@ def choose_rising(
     if not rungs:
         return Choice(FALLBACK_PRICE, fallback_decay(problem), [], [], True)
     closed = judge_constant(problem, splits)
-    best = choose_rung(problem, splits, closed, rungs) if n_features is None else match_rung(rungs, n_features)
+    best = choose_rung(problem, splits, closed, rungs)
     path = sorted([closed, *rungs], key=lambda rung: -rung.candidate.sparsity)
     return Choice(
         best.candidate.sparsity,
@@ -235,10 +232,3 @@ def choose_rung(problem: Problem, splits: list[Split], closed: Rung, rungs: list
     ]
     strict = [rung for rung in close if rung.problem.recipe.exchange_rise == 0]
     return min(strict or close, key=lambda rung: rung.candidate.mean_features, default=closed)
-
-
-def match_rung(rungs: list[Rung], n_features: int) -> Rung:
-    """The best of the levels whose median held-out row opens the wanted number of gates, or the nearest to it."""
-    nearest = min(abs(rung.candidate.n_features - n_features) for rung in rungs)
-    matching = [rung for rung in rungs if abs(rung.candidate.n_features - n_features) <= nearest]
-    return min(matching, key=lambda rung: rung.candidate.validation_loss)
