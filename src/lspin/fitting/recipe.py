@@ -163,7 +163,8 @@ NOISE_GAIN = 0.5  # nats in all that a feature which says nothing is expected to
 HAZARDS: dict[str, Any] = {"decays": (1.0, 3.0, 10.0), "usual_decay": 3.0, "noise_scale": 1.0}
 HAZARDS_LINEAR: dict[str, Any] = {**HAZARDS, "gate_decay_by_decay": 4.0, "exchange": 0.25}
 HAZARDS_NONLINEAR: dict[str, Any] = {
-    **HAZARDS, "gate_decay_by_decay": 1.0, "exchange_rise": 0.0, "strict_noise": None, "path": (3e-4, 0.01),
+    **HAZARDS, "usual_decay": 1.0, "gate_decay_by_decay": 1.0, "exchange_rise": 0.0, "strict_noise": None,
+    "path": (3e-4, 0.01),
 }  # fmt: skip
 
 

@@ -230,5 +230,4 @@ def choose_rung(problem: Problem, splits: list[Split], closed: Rung, rungs: list
         for rung in allowed
         if rung.candidate.validation_loss <= dearest and excess(rung.losses, lowest.losses, weight) <= ONE_ERROR
     ]
-    strict = [rung for rung in close if rung.problem.recipe.exchange_rise == 0]
-    return min(strict or close, key=lambda rung: rung.candidate.mean_features, default=closed)
+    return min(close, key=lambda rung: rung.candidate.mean_features, default=closed)
