@@ -63,7 +63,7 @@ def show_patients(model: LSPINClassifier, X: pd.DataFrame, y: pd.Series, n_patie
         own = reasons[explanation.rows == row]
         for reason in own.sort_values("contribution", key=abs, ascending=False).itertuples():
             print(f"  {reason.feature:24}= {reason.value:>8.4g}{reason.contribution:>23.2f}")
-        print(f"  {f'log-odds of {model.classes_[1]}':34}{explanation.scores[row, 0]:>23.2f}")
+        print(f"  {f'log-odds of {model.pos_label_}':34}{explanation.scores[row, 0]:>23.2f}")
 
 
 if __name__ == "__main__":

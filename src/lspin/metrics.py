@@ -332,7 +332,7 @@ def negative_log_likelihood(y: np.ndarray, probabilities: np.ndarray, *, classes
 
 
 def expected_calibration_error(
-    y: np.ndarray, probabilities: np.ndarray, *, classes: Any = None, n_bins: int = 15
+    y: np.ndarray, probabilities: np.ndarray, *, classes: Any = None, n_bins: int = 15, pos_label: Any = None
 ) -> float:
     """Mean difference of confidence and accuracy over bins: 0 is calibrated, 1 is always certain and wrong.
 
@@ -342,9 +342,14 @@ def expected_calibration_error(
         As in :func:`negative_log_likelihood`.
     n_bins
         Rows are put into this many bins of equal width, by the probability of their likeliest class.
+    pos_label
+        One of the classes, the event. With it, bins are by the probability of the event, which is compared with
+        how often it happened.
 
     """
-    bins, confidence, is_right = bin_by_confidence(y, probabilities, classes=classes, n_bins=n_bins)
+    bins, confidence, is_right = bin_by_confidence(
+        y, probabilities, classes=classes, n_bins=n_bins, pos_label=pos_label
+    )
     return float(np.abs(np.bincount(bins, is_right - confidence)).sum() / len(bins))
 
 
@@ -352,20 +357,28 @@ class ConfidenceBins(NamedTuple):
     """How sure a model is of each row, and whether it is right."""
 
     bins: np.ndarray  # (n_samples,), numbers from 0 to n_bins - 1
-    confidence: np.ndarray  # (n_samples,), probability of the likeliest class
+    confidence: np.ndarray  # (n_samples,), probability of the likeliest class, or of the event
     is_right: np.ndarray  # (n_samples,), whether that is the row's class
 
 
-def bin_by_confidence(y: Any, probabilities: Any, *, classes: Any = None, n_bins: int = 15) -> ConfidenceBins:
-    """Put rows into bins of equal width by the probability of their likeliest class.
+def bin_by_confidence(
+    y: Any, probabilities: Any, *, classes: Any = None, n_bins: int = 15, pos_label: Any = None
+) -> ConfidenceBins:
+    """Put rows into bins of equal width by the probability of their likeliest class, or of the event.
 
     The parameters are those of :func:`expected_calibration_error`.
     """
     probabilities, codes = _read_probabilities(y, probabilities, classes)
-    confidence = probabilities.max(axis=1)
+    guessed = probabilities.argmax(axis=1)
+    if pos_label is not None:
+        columns = list(range(probabilities.shape[1])) if classes is None else np.asarray(classes).tolist()
+        if pos_label not in columns:
+            raise ValueError(f"pos_label={pos_label!r} is none of the classes {columns[:5]}")
+        guessed = np.full(len(codes), columns.index(pos_label))
+    confidence = probabilities[np.arange(len(codes)), guessed]
     # A bin holds its upper edge, so that full confidence falls into the last one.
     bins = np.clip(np.ceil(confidence * n_bins).astype(int) - 1, 0, n_bins - 1)
-    return ConfidenceBins(bins, confidence, probabilities.argmax(axis=1) == codes)
+    return ConfidenceBins(bins, confidence, guessed == codes)
 
 
 # Reading ----------------------------------------------------------------------------------------------------

@@ -81,10 +81,27 @@ def test_fit_says_what_was_read_noticed_fitted_and_written(folder):
     assert "task: classify, for 'diagnosis' holds 2 values: ill, well" in messages
     assert "samples are named by 'patient_id'" in messages
     assert "taken as a category: 'sex'" in messages
+    assert re.search(
+        r"the event is 'ill' \(\d+ rows\), by its name; if it is 'well' \(\d+ rows\): --positive well", messages
+    )
     assert "classifier, on 60 rows x 4 features" in result
     assert "Features per sample" in result
     assert re.search(r"crp +\d+% of samples", result)
     assert result.endswith(f"Written to {folder / 'classify.lspin'}.\n")
+
+
+def test_explanations_speak_of_the_event_that_is_asked_for(folder, patients, tmp_path):
+    out = tmp_path / "well.lspin"
+    drop = ["--drop", "response", "--drop", "months", "--drop", "died"]
+    result = run("fit", folder / "patients.csv", "-t", "diagnosis", *drop, "--positive", "well", "-o", out, *TINY)
+    assert re.search(r"the event is 'well' \(\d+ rows\), as asked for", result.stderr)
+    assert load(out).pos_label_ == "well"
+    ill, well = (
+        json.loads(run("explain", model, folder / "patients.csv", "--json").stdout)
+        for model in (folder / "classify.lspin", out)
+    )
+    assert ill["baseline"] == [-well["baseline"][0]]
+    assert "sum: log-odds of well" in run("explain", out, folder / "patients.csv", "-s", "P01").stdout
 
 
 def test_the_task_decides_the_estimator(folder):
@@ -212,6 +229,21 @@ def test_chance_is_the_same_number_after_a_fit_and_in_its_file(patients, tmp_pat
         ("age,y\n1,2\n3,4\n", ["-t", "Y"], "Error: there is no column 'Y'; did you mean 'y'?"),
         ("a,y\n1,\n3,\n", ["-t", "y"], "Error: 'y' is empty in all 2 rows"),
         ("a,y\n1,2\n3,4\n", ["-t", "y", "--drop", "b"], "Error: there is no column 'b'; there are 'a', 'y'"),
+        (
+            "a,y\n1,x\n3,z\n",
+            ["-t", "y", "--positive", "Z"],
+            "Error: 'y' is nowhere 'Z'; did you mean 'z'?",
+        ),
+        (
+            "a,y\n1,x\n3,z\n2,w\n",
+            ["-t", "y", "--positive", "x"],
+            "Error: the event is one of two classes, and the target holds 3",
+        ),
+        (
+            "a,y\n1,1.5\n3,2.5\n2,3.5\n",
+            ["-t", "y", "--positive", "x"],
+            "Error: 'x' cannot be the event: the task is 'regress', which has no classes",
+        ),
         ("y\n1\n3\n", ["-t", "y"], "Error: no column is left to learn from"),
         ("a,y\n1,x\n3,x\n", ["-t", "y"], "Error: the target holds one class only"),
         (
@@ -437,7 +469,12 @@ def test_explanations_as_an_overview_a_table_and_json(name, folder, tmp_path):
 
 def test_info_shows_what_the_file_holds(folder):
     shown = run("info", folder / "classify.lspin").stdout
-    for part in ("classifier, written by lspin", "Target: diagnosis", "Classes: ill, well", "sex: f, m"):
+    for part in (
+        "classifier, written by lspin",
+        "Target: diagnosis",
+        "Classes: ill, well (event: ill)",
+        "sex: f, m",
+    ):
         assert part in shown
     result = json.loads(run("info", folder / "survive.lspin", "--json").stdout)
     assert result["target"] == {"time": "months", "event": "died", "happened": "yes"}

@@ -16,6 +16,8 @@ def test_german_and_english_files_give_the_same_table(tmp_path):
     german = lspin.read_table(tmp_path / "de.csv", target="gestorben", drop=["monate"])
     english = lspin.read_table(tmp_path / "en.csv", target="died", drop=["months"])
     assert german.task == english.task == "classify"
+    assert (german.pos_label, english.pos_label) == ("ja", "yes")
+    assert lspin.read_table(tmp_path / "de.csv", target="gestorben", positive="nein").pos_label == "nein"
     pd.testing.assert_frame_equal(german.X.set_axis(english.X.columns, axis=1), english.X, check_dtype=False)
     assert list(german.X.index[:2]) == ["P001", "P002"]
     np.testing.assert_array_equal(german.y == "ja", english.y == "yes")

@@ -112,6 +112,14 @@ EscapeOption = Annotated[
     bool,
     typer.Option("--escape", help="In CSV, put ' before text that a spreadsheet would take for a formula."),
 ]
+PositiveOption = Annotated[
+    str | None,
+    typer.Option(
+        "--positive",
+        metavar="CLASS",
+        help="The event, one of two classes; by name (yes, 1, died) if not given.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Result as JSON on the standard output.")]
 
 
@@ -149,6 +157,7 @@ def fit(
         str | None,
         typer.Option(metavar="COLUMN", help="Column that says whether the event happened; or COLUMN=VALUE."),
     ] = None,
+    positive: PositiveOption = None,
     features: Annotated[
         int | None,
         typer.Option("--features", "-n", min=1, metavar="N", help="Features per sample; chosen if not given."),
@@ -191,7 +200,14 @@ def fit(
     source = read_source(table)
     say_source(source, quiet)
     outcome, chosen = read_parts(
-        source, target, time=time, event=event, task=task.value, id_column=id_column, drop=drop or ()
+        source,
+        target,
+        time=time,
+        event=event,
+        task=task.value,
+        id_column=id_column,
+        drop=drop or (),
+        positive=positive,
     )
     remarks = [*outcome.remarks, *chosen.remarks]
     say_remarks(remarks, quiet)
@@ -419,7 +435,8 @@ def info(model: ModelArgument, as_json: JsonOption = False) -> None:
     for role, name in result["target"].items():
         show(f"{role.capitalize()}: {name}")
     if result["classes"] is not None:
-        show(f"Classes: {', '.join(map(str, result['classes']))}")
+        told = "" if result["positive"] is None else f" (event: {result['positive']})"
+        show(f"Classes: {', '.join(map(str, result['classes']))}{told}")
     names = result["columns"]
     show(f"Columns: {len(names):,} ({', '.join(names[:5])}{', …' if len(names) > 5 else ''})")
     for name, levels in result["categories"].items():

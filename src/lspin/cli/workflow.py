@@ -53,7 +53,8 @@ def fit_table(
     features: Features, outcome: Outcome, settings: dict[str, Any], say: Callable[[str], None]
 ) -> Fitted:
     """Fit the estimator for the task, and sum up what came of it."""
-    estimator = ESTIMATORS[outcome.task](**settings)
+    own = {} if outcome.pos_label is None else {"pos_label": outcome.pos_label}
+    estimator = ESTIMATORS[outcome.task](**settings, **own)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         estimator.fit(features.X, outcome.target)
@@ -129,6 +130,7 @@ def summarise(estimator: Any, X: pd.DataFrame, outcome: Outcome) -> dict[str, An
         "model": describe(estimator),
         "rows": len(X),
         "columns": X.shape[1],
+        "positive": estimator.kind_.event_label,
         **describe_score(estimator),
         "features_per_sample": {"median": middle, "quartiles": [low, high]},
         "features_used": int((shares > 0).sum()),
@@ -301,6 +303,7 @@ def model_info(path: str | Path) -> dict[str, Any]:
         "target": origin.get("columns", {}),
         "id": origin.get("id"),
         "classes": None if kind.labels is None else kind.labels.tolist(),
+        "positive": kind.event_label,
         "columns": [str(name) for name in columns],
         **describe_context(estimator),
         "categories": {str(columns[place]): list(names) for place, names in levels.items()},

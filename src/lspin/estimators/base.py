@@ -116,6 +116,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "start_": NETWORKS,
         "contest_": pd.DataFrame(columns=list(Standing._fields)),
         "_matched": None,
+        "pos_label_": None,
         "panel_path_": pd.DataFrame(columns=list(PanelSize._fields)),
     }
 
@@ -236,11 +237,12 @@ class LSPINBase(TransformerMixin, TableEstimator):
 
         ``common``: number of the same group in :attr:`structure_frequency_` and :meth:`memberships`, or -1;
         ``share``: part of the training rows; ``told_by``: columns that tell the group from the others, most
-        telling first; ``features``: columns that count in it; ``signs``: of their coefficients, 1 or -1, not a
-        number for categories and several classes. Empty if ``start_`` is ``'networks'``.
+        telling first; ``features``: columns that count in it; ``signs``: 1 where high values raise the score (of
+        two classes, the odds of ``pos_label_``), -1 where they lower it, not a number for categories and several
+        classes. Empty if ``start_`` is ``'networks'``.
         """
         check_is_fitted(self)
-        return tell_structure(self.members_, self._matched, self._column_names)
+        return tell_structure(self.members_, self._matched, self._column_names, self.kind_.direction)
 
     @property
     def structure_frequency_(self) -> pd.DataFrame:
@@ -258,7 +260,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
 
         """
         check_is_fitted(self)
-        return count_findings(self.members_, self._matched, self._column_names)
+        return count_findings(self.members_, self._matched, self._column_names, self.kind_.direction)
 
     def memberships(self, X: Any) -> np.ndarray:
         """Probability that a row belongs to each group of ``structure_``, shape ``(n_samples, n_groups)``.
@@ -427,6 +429,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
                 raise ValueError(f"its start_ is {value!r}")
             setattr(estimator, name, copy(value))
         estimator.kind_ = kind.restore(saved.attributes)
+        for name, value in estimator.kind_.attributes.items():
+            setattr(estimator, name, value)
         estimator._refuse_mismatch(saved.members)
         estimator.members_ = saved.members
         if not hasattr(estimator, "_matched"):

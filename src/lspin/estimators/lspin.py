@@ -1,5 +1,6 @@
 """The estimators: classifier, regressor and survival model."""
 
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ LINEAR_ATTRIBUTES = "coef_, center_, intercept_"
     attributes=ATTRIBUTES
     | {
         "classes_ : numpy.ndarray": "The classes, in sorted order.",
+        "pos_label_ : str, int, float or None": "The event: the one of two classes whose odds explanations, "
+        "plots and reports speak of. None if there are more classes.",
         LINEAR_ATTRIBUTES: "Of a linear predictor: a row's scores are "
         "`intercept_ + (gate_signs(X) * gates(X) * (X - center_)) @ coef_.T`.",
     }
@@ -40,6 +43,12 @@ class LSPINClassifier(Classifier, LSPINBase):
 
     class_weight: dict | str | None = Setting(
         [dict, StrOptions({"balanced"}), None], "Weights of the classes, or `'balanced'`."
+    )(None)
+    pos_label: str | float | None = Setting(
+        [None, str, Real, "boolean"],
+        "The event: the one of two classes whose odds explanations, plots and reports speak of. By default the "
+        "one whose word says that something happened (`'yes'`, 1, `'died'`, `'malignant'`), else the second in "
+        "sorted order. Predictions, `classes_`, `coef_` and `decision_function` do not depend on it.",
     )(None)
 
     @property

@@ -45,8 +45,13 @@ class Explanation:
 
     @property
     def classes(self) -> np.ndarray | None:
-        """The classes; ``None`` if the target has none. Of two classes, scores are those of the second."""
+        """The classes; ``None`` if the target has none."""
         return self.kind.labels
+
+    @property
+    def pos_label(self) -> Any:
+        """The event: the one of two classes whose log-odds the scores are; ``None`` if there are not two."""
+        return self.kind.event_label
 
     @property
     def scale(self) -> str:
@@ -65,7 +70,10 @@ class Explanation:
 
     @property
     def prediction(self) -> np.ndarray:
-        """Predictions on the model's scale, shape ``(n_samples,)`` or ``(n_samples, n_outputs)``."""
+        """Predictions on the model's scale, shape ``(n_samples,)`` or ``(n_samples, n_outputs)``.
+
+        Of two classes, the log-odds of :attr:`pos_label`.
+        """
         return self.scores[:, 0] if self.n_outputs == 1 else self.scores
 
     @property
@@ -239,7 +247,6 @@ def explain(estimator: Any, X: Any) -> Explanation:
     parts = [attribute(member, table) for member in estimator.members_]
     n_features = estimator.n_features_in_
     kind: Kind = estimator.kind_
-    unit, origin = kind.unit, kind.origin
     keys = [part.opened.rows * n_features + part.opened.columns for part in parts]
     places, inverse = np.unique(np.concatenate(keys), return_inverse=True)
     rows, columns = np.divmod(places, n_features)
@@ -253,15 +260,15 @@ def explain(estimator: Any, X: Any) -> Explanation:
         sample_names=sample_names,
         feature_names=feature_names,
         kind=kind,
-        baseline=origin + unit * np.mean([part.baseline for part in parts], axis=0),
-        scores=origin + unit * np.mean([part.outputs for part in parts], axis=0),
+        baseline=kind.as_scores(np.mean([part.baseline for part in parts], axis=0)),
+        scores=kind.as_scores(np.mean([part.outputs for part in parts], axis=0)),
         methods=_join_methods(parts),
         rows=rows,
         columns=columns,
         open_gates=average @ np.concatenate([part.opened.gates for part in parts]),
         open_confidence=np.bincount(inverse, minlength=len(places)) / len(parts),
         open_values=_shown_values(table, rows, columns, n_features, estimator._levels),
-        open_contributions=unit * (average @ np.concatenate([part.contributions for part in parts])),
+        open_contributions=kind.as_terms(average @ np.concatenate([part.contributions for part in parts])),
         is_sparse=sp.issparse(table.values),
         context=None
         if estimator._context is None

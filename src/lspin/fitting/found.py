@@ -161,8 +161,13 @@ def average_memberships(members: list[Member], matched: pd.DataFrame, table: Gri
 # As users see it ---------------------------------------------------------------------------------------------
 
 
-def tell_structure(members: list[Member], matched: pd.DataFrame, names: Any) -> pd.DataFrame:
-    """One row for each member and group: the same group elsewhere, its size, what tells it and what counts."""
+def tell_structure(
+    members: list[Member], matched: pd.DataFrame, names: Any, direction: float = 1.0
+) -> pd.DataFrame:
+    """One row for each member and group: the same group elsewhere, its size, what tells it and what counts.
+
+    The ``direction`` is that of scores against outputs (:attr:`lspin.targets.Kind.direction`).
+    """
     groups = [group for member in members for group in list_groups(member)]
     if not groups:
         return pd.DataFrame(columns=list(STRUCTURE))
@@ -170,7 +175,7 @@ def tell_structure(members: list[Member], matched: pd.DataFrame, names: Any) -> 
         {
             "told_by": [tuple(names[group.told_by]) for group in groups],
             "features": [tuple(names[group.features]) for group in groups],
-            "signs": [tuple(group.signs.tolist()) for group in groups],
+            "signs": [tuple((direction * group.signs).tolist()) for group in groups],
         }
     )
     return pd.concat([matched, found], axis=1)
@@ -184,13 +189,15 @@ class Finding(NamedTuple):
     column: int | None
 
 
-def count_findings(members: list[Member], matched: pd.DataFrame, names: Any) -> pd.DataFrame:
+def count_findings(
+    members: list[Member], matched: pd.DataFrame, names: Any, direction: float = 1.0
+) -> pd.DataFrame:
     """How many members find each common group, and each feature in it, with Wilson's 95 % intervals."""
     signs: dict[Finding, list[float]] = defaultdict(list)
     groups = [group for member in members for group in list_groups(member)]
     for group, number in zip(groups, matched["common"], strict=True):
         for finding, sign in _list_findings(group, int(number)) if number != NONE else ():
-            signs[finding].append(sign)
+            signs[finding].append(sign if finding.role != "counts" else direction * sign)
     order = sorted(signs, key=lambda finding: (finding.group, ROLES.index(finding.role), -len(signs[finding])))
     rows = []
     for finding in order:

@@ -1,7 +1,7 @@
 """What is to be predicted: classes, numbers, or times and events, as a column of a file holds them."""
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,7 @@ class Outcome(NamedTuple):
     known: np.ndarray  # (n_rows of the file,), bool
     columns: dict[str, str]  # its role -> name: "target", or "time", "event" and perhaps "happened"
     remarks: tuple[Remark, ...]
+    pos_label: Any = None  # the event, if there are two classes
 
 
 def read_outcome(frame: pd.DataFrame, target: str, task: str = "auto", *, notation: Notation = POINTS) -> Outcome:
@@ -40,6 +41,38 @@ def read_outcome(frame: pd.DataFrame, target: str, task: str = "auto", *, notati
     numbers, said = _read_quantity(column, target, notation)
     known = numbers.notna().to_numpy()
     return Outcome(task, numbers[known].to_numpy(), known, {"target": target}, (*remarks, *said))
+
+
+def name_event(outcome: Outcome, asked: str | None = None) -> Outcome:
+    """The outcome with the one of two classes that is the event: the one asked for, else by sense; and said."""
+    if not KINDS[outcome.task].has_classes:
+        if asked is not None:
+            raise ValueError(f"{asked!r} cannot be the event: the task is {outcome.task!r}, which has no classes")
+        return outcome
+    counts = Counter(outcome.target.tolist())
+    labels = sorted(counts)
+    if len(labels) != 2 and asked is None:
+        return outcome
+    if len(labels) != 2:
+        raise ValueError(f"the event is one of two classes, and the target holds {len(labels)}")
+    found, reason = _choose_event(labels, asked, outcome.columns["target"])
+    (other,) = set(labels) - {found}
+    shown = {label: f"{as_word(label)!r} ({count(counts[label], 'row')})" for label in labels}
+    text = f"the event is {shown[found]}, {reason}"
+    if asked is None:
+        text += f"; if it is {shown[other]}: --positive {quote(as_word(other))}"
+    return outcome._replace(pos_label=found, remarks=(*outcome.remarks, Remark(text)))
+
+
+def _choose_event(labels: list, asked: str | None, name: str) -> tuple[Any, str]:
+    """One of two labels, and why it is the event."""
+    if asked is None:
+        found = find_event(labels, name)
+        return (labels[1], "the last in order") if found is None else (found, "by its name")
+    named = {as_word(label): label for label in labels}
+    if asked not in named:
+        raise ValueError(f"{name!r} is nowhere {asked!r}{suggest(asked, list(named))}")
+    return named[asked], "as asked for"
 
 
 def _read_quantity(column: pd.Series, name: str, notation: Notation) -> tuple[pd.Series, tuple[Remark, ...]]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from lspin.intake.columns import Features, choose_features
 from lspin.intake.files import Source, read_source
-from lspin.intake.outcomes import Outcome, read_outcome, read_survival_outcome
+from lspin.intake.outcomes import Outcome, name_event, read_outcome, read_survival_outcome
 
 
 class Table(NamedTuple):
@@ -19,6 +19,7 @@ class Table(NamedTuple):
     y: np.ndarray  # classes, numbers, or a structured array of times and events
     task: str  # "classify", "regress", "count" or "survive"
     remarks: list[str]  # what was noticed, warnings last
+    pos_label: Any = None  # the event, if there are two classes
 
 
 def read_table(
@@ -30,6 +31,7 @@ def read_table(
     task: str = "auto",
     id_column: str | None = None,
     drop: Sequence[str] = (),
+    positive: str | None = None,
 ) -> Table:
     """Read a table from a file as the command line does, ready for ``fit``.
 
@@ -47,11 +49,14 @@ def read_table(
         Column that names the samples; by default the first of identifiers that tells all rows apart.
     drop
         Columns to leave out.
+    positive
+        The event, one of two classes, as the file has it. By default the one whose word says that something
+        happened (yes, 1, died, malignant), else the last in order; the remarks say which.
 
     Returns
     -------
     Table
-        ``X`` and ``y`` of the rows whose target is known, ``task`` and ``remarks``.
+        ``X`` and ``y`` of the rows whose target is known, ``task``, ``remarks`` and ``pos_label``.
 
     Notes
     -----
@@ -63,16 +68,16 @@ def read_table(
     --------
     >>> import lspin
     >>> table = lspin.read_table("patients.csv", target="diagnosis")
-    >>> model = lspin.LSPINClassifier(random_state=0).fit(table.X, table.y)
+    >>> model = lspin.LSPINClassifier(pos_label=table.pos_label, random_state=0).fit(table.X, table.y)
 
     """
     source = read_source(path)
     outcome, features = read_parts(
-        source, target, time=time, event=event, task=task, id_column=id_column, drop=drop
+        source, target, time=time, event=event, task=task, id_column=id_column, drop=drop, positive=positive
     )
     remarks = sorted((*outcome.remarks, *features.remarks), key=lambda remark: remark.is_warning)
     texts = [*source.remarks, *(remark.text for remark in remarks)]
-    return Table(features.X, outcome.target, outcome.task, texts)
+    return Table(features.X, outcome.target, outcome.task, texts, outcome.pos_label)
 
 
 def read_parts(
@@ -84,6 +89,7 @@ def read_parts(
     task: str,
     id_column: str | None,
     drop: Sequence[str],
+    positive: str | None = None,
 ) -> tuple[Outcome, Features]:
     """What is to be predicted and what from; columns that are not there are errors."""
     if (target is None) == (time is None) or (time is None) != (event is None):
@@ -92,4 +98,5 @@ def read_parts(
         outcome = read_survival_outcome(source.frame, time, event, notation=source.notation)
     else:
         outcome = read_outcome(source.frame, str(target), task, notation=source.notation)
+    outcome = name_event(outcome, positive)
     return outcome, choose_features(source, outcome, id_name=id_column, dropped=drop)

@@ -44,7 +44,7 @@ def waterfall(
     sample
         Name or position of the sample.
     label
-        Class whose score is shown. By default the second of two classes, the likeliest of three or more.
+        Class whose score is shown, of three or more; by default the likeliest. Of two it is ``pos_label``.
     most
         Largest number of bars; the features that add least share one bar.
     ax
@@ -189,7 +189,13 @@ def predicted_against_true(y: Any, predicted: Any, *, ax: "Axes | None" = None) 
 
 
 def calibration(
-    y: Any, probabilities: Any, *, classes: Any = None, n_bins: int = 10, ax: "Axes | None" = None
+    y: Any,
+    probabilities: Any,
+    *,
+    classes: Any = None,
+    pos_label: Any = None,
+    n_bins: int = 10,
+    ax: "Axes | None" = None,
 ) -> "Axes":
     """Reliability diagram: accuracy against the probability of the likeliest class; larger dots are more samples.
 
@@ -197,22 +203,30 @@ def calibration(
     ----------
     y, probabilities, classes, n_bins
         As in :func:`lspin.metrics.expected_calibration_error`.
+    pos_label
+        The event, such as ``model.pos_label_``. With it, the diagram shows how often the event happened against
+        its probability.
     ax
         Axes to draw on.
 
     """
-    error = expected_calibration_error(y, probabilities, classes=classes, n_bins=n_bins)
-    bins, sure, is_right = bin_by_confidence(y, probabilities, classes=classes, n_bins=n_bins)
+    settings = {"classes": classes, "n_bins": n_bins, "pos_label": pos_label}
+    error = expected_calibration_error(y, probabilities, **settings)
+    bins, sure, is_right = bin_by_confidence(y, probabilities, **settings)
+    words = {"xlabel": f"probability of {pos_label}", "ylabel": f"share that is {pos_label}"}
+    least = 0.0
+    if pos_label is None:
+        words = {"xlabel": "probability of the likeliest class", "ylabel": "share that is right"}
+        least = 1 / max(np.shape(probabilities), np.shape(y), key=len)[1]
     counts = np.bincount(bins, minlength=n_bins)
     used = np.flatnonzero(counts)
     confidence, accuracy = (np.bincount(bins, part, n_bins)[used] / counts[used] for part in (sure, is_right))
     spread = np.sqrt(accuracy * (1 - accuracy) / counts[used])
     ax = take_axes(ax, 3.8, 3.8)
-    least = 1 / max(np.shape(probabilities), np.shape(y), key=len)[1]
     ax.plot([least, 1], [least, 1], color=GREY, linewidth=0.8, zorder=0)
     ax.errorbar(confidence, accuracy, yerr=spread, color=DOWN, linewidth=1, capsize=2)
     ax.scatter(confidence, accuracy, s=20 + 180 * counts[used] / counts.sum(), color=DOWN, clip_on=False)
-    ax.set(xlabel="probability of the likeliest class", ylabel="share that is right", ylim=(-0.03, 1.03))
+    ax.set(ylim=(-0.03, 1.03), **words)
     set_title(ax, f"expected calibration error {error:.3f}")
     return ax
 

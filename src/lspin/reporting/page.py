@@ -183,6 +183,7 @@ def _describe_model(estimator: Any, cohort: "Cohort", target_name: str) -> dict[
         "panel": len(estimator.columns_needed_) if len(estimator.panel_path_) else None,
         "median": cohort.summary.median,
         "classes": [] if kind.labels is None else [str(label) for label in kind.labels],
+        "event": None if kind.event_label is None else str(kind.event_label),
         "predicts": kind.target_word,
         "scale": kind.scale,
         "scale_words": kind.scale_words,

@@ -110,7 +110,9 @@ def _count_found(estimator: Any) -> pd.DataFrame | None:
     """What the members of a model of groups found, features by their position."""
     if estimator.start_ != GROUPS:
         return None
-    return count_findings(estimator.members_, estimator._matched, range(estimator.n_features_in_))
+    return count_findings(
+        estimator.members_, estimator._matched, range(estimator.n_features_in_), estimator.kind_.direction
+    )
 
 
 def _thin(X: Any, target: np.ndarray, n_given: int) -> tuple[Any, np.ndarray]:
@@ -185,7 +187,7 @@ def _spread(estimator: Any, tables: list[Any], explanation: Explanation) -> np.n
     said = []
     for member in estimator.members_:
         outputs = np.concatenate([predict_member(member, table).outputs for table in tables])
-        said.append(kind.headline(kind.origin + kind.unit * outputs, explanation.scores))
+        said.append(kind.headline(kind.as_scores(outputs), explanation.scores))
     return np.stack([np.min(said, axis=0), np.max(said, axis=0)], axis=1)
 
 

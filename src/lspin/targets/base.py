@@ -73,7 +73,7 @@ class TableEstimator(BaseEstimator):
         kept = np.flatnonzero(weights)
         if len(kept) < len(weights):
             X = _safe_indexing(X, kept)
-        kind, target = kind.read(entries[kept])
+        kind, target = kind.read(entries[kept], _name_of(y))
         table, levels = read_table(X)
         rows = merge_rows(self._store(table, levels), target, weights[kept])
         if len(rows.target) < 2:
@@ -119,3 +119,8 @@ class TableEstimator(BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _name_of(y: Any) -> str:
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) else ""

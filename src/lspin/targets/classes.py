@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
 
 from lspin.core.losses import CROSS_ENTROPY, RowLoss, complete_scores
+from lspin.survival.words import find_event
 from lspin.tables.grid import Rows
 from lspin.tables.labels import read_labels
 from lspin.targets.base import TableEstimator
@@ -33,10 +34,12 @@ class Classes(Kind):
     score_name: ClassVar[str] = "accuracy"
     loss_unit: ClassVar[str] = "nats"
     has_classes: ClassVar[bool] = True
-    learned_types: ClassVar[Mapping[str, type]] = {"classes_": np.ndarray}
+    learned_types: ClassVar[Mapping[str, Any]] = {"classes_": np.ndarray, "pos_label_": str | int | float}
 
     class_weight: Any = None
+    pos_label: Any = None  # the event, as the user asks for it
     classes: np.ndarray | None = None  # in sorted order
+    event: int | None = None  # place of the event among two classes
     factors: np.ndarray | None = None  # weight of each class
 
     @property
@@ -47,10 +50,19 @@ class Classes(Kind):
 
     # Reading.
 
-    def read(self, entries: np.ndarray) -> tuple[Self, np.ndarray]:
+    @property
+    def event_label(self) -> Any:
+        """The one of two classes that scores speak for."""
+        return self.labels.tolist()[self._event] if len(self.labels) == 2 else None
+
+    @property
+    def _event(self) -> int:
+        return 1 if self.event is None else self.event
+
+    def read(self, entries: np.ndarray, name: str = "") -> tuple[Self, np.ndarray]:
         """Classes in sorted order, and codes."""
         classes, codes = read_labels(entries)
-        return replace(self, classes=classes), codes
+        return replace(self, classes=classes, event=choose_event(classes, self.pos_label, name)), codes
 
     def read_known(self, entries: np.ndarray) -> np.ndarray:
         """Codes; an unknown class is an error."""
@@ -87,15 +99,15 @@ class Classes(Kind):
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """The classes."""
-        return {"classes_": self.labels}
+        """The classes, and which of two is the event."""
+        return {"classes_": self.labels, "pos_label_": self.event_label}
 
     def restore(self, attributes: Mapping[str, Any]) -> Self:
         """With the classes of a file."""
         classes = attributes["classes_"]
         if len(classes) < 2 or not np.array_equal(classes, np.unique(classes)):
             raise ValueError(f"its {len(classes)} classes are no two or more in sorted order")
-        return replace(self, classes=classes)
+        return replace(self, classes=classes, event=choose_event(classes, attributes.get("pos_label_")))
 
     # Fitting.
 
@@ -128,7 +140,7 @@ class Classes(Kind):
 
     def expect(self, outputs: np.ndarray) -> np.ndarray:
         """The mean of these codes by the probabilities."""
-        return 2 * self.probabilities(outputs)[:, -self.n_outputs :] - 1
+        return 2 * softmax(complete_scores(outputs), axis=1)[:, -self.n_outputs :] - 1
 
     @property
     def output_unit(self) -> float:
@@ -155,20 +167,25 @@ class Classes(Kind):
         """Accuracy."""
         return float(accuracy_score(y, predicted, sample_weight=weight))
 
+    @property
+    def direction(self) -> float:
+        """-1 if the event is the first of two classes."""
+        return 1.0 if self._event == 1 else -1.0
+
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Softmax of the scores."""
-        return softmax(complete_scores(scores), axis=1)
+        """Softmax of the scores, in the order of the classes."""
+        return softmax(self.direction * complete_scores(scores), axis=1)
 
     def headline(self, scores: np.ndarray, own: np.ndarray) -> np.ndarray:
         """The probability of the class that is likeliest by the ``own`` scores."""
-        likeliest = complete_scores(own).argmax(axis=1)
+        likeliest = (self.direction * complete_scores(own)).argmax(axis=1)
         return self.probabilities(scores)[np.arange(len(likeliest)), likeliest]
 
     # Words and tables.
 
     def name_output(self, output: int) -> str:
-        """The log-odds of the second of two classes, or the score of a class."""
-        return f"log-odds of {self.labels[1]}" if self.n_outputs == 1 else f"score of {self.labels[output]}"
+        """The log-odds of the event of two classes, or the score of a class."""
+        return f"log-odds of {self.event_label}" if self.n_outputs == 1 else f"score of {self.labels[output]}"
 
     def say(self, scores: np.ndarray) -> str:
         """The likeliest class with its probability."""
@@ -192,8 +209,8 @@ class Classes(Kind):
         return f"majority class: {chance:.3f}"
 
     def name_raised(self, target_name: str) -> str | None:
-        """The odds of the second of two classes."""
-        return f"the odds of {self.labels[1]}" if self.n_outputs == 1 else None
+        """The odds of the event of two classes."""
+        return f"the odds of {self.event_label}" if self.n_outputs == 1 else None
 
     def summarise(self, scores: np.ndarray, target: np.ndarray, *, fewest: int = 1) -> dict[str, Any]:
         """Mean probabilities and shares of the classes."""
@@ -211,7 +228,7 @@ class Classes(Kind):
 
     def judge(self, train: np.ndarray, test: np.ndarray) -> "ClassJudge":
         """Accuracy, log loss and, for two classes, the area under the ROC curve."""
-        return ClassJudge(self.labels, test)
+        return ClassJudge(self.labels, test, event=self._event)
 
     def peers(self, train: np.ndarray, random_state: int) -> Sequence[Peer]:
         """L1-logistic regression and boosted trees; none if a class has one row only."""
@@ -239,11 +256,33 @@ class Classes(Kind):
         ]
 
 
+def choose_event(classes: np.ndarray, asked: Any = None, name: str = "") -> int | None:
+    """Place of the event among two classes; none if there are more.
+
+    It is the class that is asked for, else the one whose word says that something happened (yes, 1, died,
+    malignant; of a target called ``alive``, no), else the second in sorted order.
+    """
+    labels = classes.tolist()
+    if len(labels) > 2:
+        if asked is not None:
+            raise ValueError(f"pos_label={asked!r} is for two classes, and the target holds {len(labels)}")
+        return None
+    if asked is None:
+        asked = find_event(labels, name)
+        return 1 if asked is None else labels.index(asked)
+    # True equals 1, but text that says 1 does not.
+    places = [place for place, label in enumerate(labels) if label == asked]
+    if not places:
+        raise ValueError(f"pos_label={asked!r} is none of the classes {labels[0]!r} and {labels[1]!r}")
+    return places[0]
+
+
 class ClassJudge(Judge):
     """Scores of probabilities."""
 
-    def __init__(self, labels: np.ndarray, test: np.ndarray) -> None:
+    def __init__(self, labels: np.ndarray, test: np.ndarray, *, event: int = 1) -> None:
         self.labels = labels
+        self.event = event
         self.codes = np.searchsorted(labels, test)
         chance = float(np.unique(test, return_counts=True)[1].max() / len(test))
         self.metrics = [Metric("accuracy", "accuracy", "high", chance)]
@@ -267,15 +306,16 @@ class ClassJudge(Judge):
             "log_loss": bootstrap(lambda rows: losses[rows].mean(), draws),
         }
         if len(self.labels) == 2:
-            scores["auc"] = bootstrap(lambda rows: area_under_curve(self.codes[rows], given[rows, 1]), draws)
+            happened, sure = (self.codes == self.event).astype(int), given[:, self.event]
+            scores["auc"] = bootstrap(lambda rows: area_under_curve(happened[rows], sure[rows]), draws)
         return scores
 
     def calibrate(self, forecast: Forecast) -> dict[str, Any]:
         """How often a class occurs that is given some probability."""
         given = forecast.predicted
         if len(self.labels) == 2:
-            name = str(self.labels[1])
-            sure, happened = given[:, 1], self.codes == 1
+            name = str(self.labels[self.event])
+            sure, happened = given[:, self.event], self.codes == self.event
             words = {"x": f"predicted probability of {name}", "y": f"share that is {name}"}
         else:
             sure, happened = given.max(axis=1), given.argmax(axis=1) == self.codes
@@ -294,7 +334,7 @@ class Classifier(ClassifierMixin, TableEstimator):
     classes_: np.ndarray
 
     def _kind(self) -> Classes:
-        return Classes(getattr(self, "class_weight", None))
+        return Classes(getattr(self, "class_weight", None), getattr(self, "pos_label", None))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores before the softmax: shape ``(n,)`` for two classes, else ``(n, n_classes)``."""
@@ -304,7 +344,7 @@ class Classifier(ClassifierMixin, TableEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class, in the order of ``classes_``."""
         outputs = self._outputs(X)  # says if the model is not fitted, before anything else of it is asked
-        return self.kind_.probabilities(outputs)
+        return self.kind_.probabilities(self.kind_.as_scores(outputs))
 
     def predict(self, X: Any) -> np.ndarray:
         """The likeliest class of each row."""

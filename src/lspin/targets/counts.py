@@ -33,9 +33,9 @@ class Counts(Response):
 
     # Reading.
 
-    def read(self, entries: np.ndarray) -> tuple[Self, np.ndarray]:
+    def read(self, entries: np.ndarray, name: str = "") -> tuple[Self, np.ndarray]:
         """The counts; a constant and a negative number are errors."""
-        kind, target = super().read(entries)
+        kind, target = super().read(entries, name)
         return kind, _refuse_negative(target)
 
     def read_known(self, entries: np.ndarray) -> np.ndarray:

@@ -99,8 +99,11 @@ class Kind(ABC):
         return list_target(y)
 
     @abstractmethod
-    def read(self, entries: np.ndarray) -> tuple[Self, np.ndarray]:
-        """The kind with the classes it has learned, and the target of the training rows as numbers."""
+    def read(self, entries: np.ndarray, name: str = "") -> tuple[Self, np.ndarray]:
+        """The kind with the classes it has learned, and the target of the training rows as numbers.
+
+        The ``name`` of the target tells which of two answers is the event: of ``alive``, it is no.
+        """
 
     @abstractmethod
     def read_known(self, entries: np.ndarray) -> np.ndarray:
@@ -134,6 +137,11 @@ class Kind(ABC):
     @property
     def labels(self) -> np.ndarray | None:
         """The classes in sorted order; ``None`` if the target has none."""
+        return None
+
+    @property
+    def event_label(self) -> Any:
+        """The one of two classes that scores speak for; ``None`` if there are not two classes."""
         return None
 
     # Fitting.
@@ -186,7 +194,7 @@ class Kind(ABC):
         """Standard error of a score on these rows; infinite if it is not known."""
         return float("inf")
 
-    # Using outputs. Scores are outputs in units of the user's target.
+    # Using outputs. Scores are outputs in units of the user's target, towards the event of two classes.
 
     @property
     def unit(self) -> float:
@@ -197,6 +205,19 @@ class Kind(ABC):
     def origin(self) -> float:
         """Value of an output of 0 on the user's scale."""
         return 0.0
+
+    @property
+    def direction(self) -> float:
+        """-1 if the event is the first of two classes, since outputs speak for the second; else 1."""
+        return 1.0
+
+    def as_scores(self, outputs: np.ndarray) -> np.ndarray:
+        """Scores from the outputs of a model."""
+        return self.origin + self.as_terms(outputs)
+
+    def as_terms(self, parts: np.ndarray) -> np.ndarray:
+        """Parts of a score from parts of an output."""
+        return self.direction * self.unit * parts
 
     @abstractmethod
     def decide(self, outputs: np.ndarray) -> np.ndarray:

@@ -38,7 +38,7 @@ class Response(Kind):
 
     # Reading.
 
-    def read(self, entries: np.ndarray) -> tuple[Self, np.ndarray]:
+    def read(self, entries: np.ndarray, name: str = "") -> tuple[Self, np.ndarray]:
         """The numbers; a constant is an error."""
         target = read_response(entries)
         refuse_constant(target)

@@ -71,7 +71,7 @@ class Times(Kind):
         """Signed times; training rows need an event."""
         return sign_times(read_survival(y, needs_events=trains))
 
-    def read(self, entries: np.ndarray) -> tuple[Self, np.ndarray]:
+    def read(self, entries: np.ndarray, name: str = "") -> tuple[Self, np.ndarray]:
         """The signed times; rows that are all censored are an error."""
         if not (entries > 0).any():
             raise ValueError(
