@@ -1,7 +1,10 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: demo test campaign clean
+DOCS := .venv-docs
+SITE := docs/_build/html
+
+.PHONY: demo test docs campaign clean
 
 demo: $(VENV)/installed
 	$(PYTHON) -m lspin.demo
@@ -11,6 +14,11 @@ test: $(VENV)/installed-test
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(PYTHON) -m pytest -n 2
+
+# The site, in an environment of its own. Open docs/_build/html/index.html; it needs no network.
+docs: $(DOCS)/installed
+	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs $(SITE)
+	$(DOCS)/bin/python docs/check_links.py $(SITE)
 
 campaign: $(VENV)/installed-test
 	cd tests && ../$(PYTHON) -W ignore -m campaign.run $(ARGS)
@@ -29,5 +37,10 @@ $(VENV)/installed-test: pyproject.toml | $(VENV)/bin/python
 	$(PYTHON) -m pip install --quiet --editable .[test,bench]
 	touch $@ $(VENV)/installed
 
+$(DOCS)/installed: pyproject.toml
+	python3 -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --editable .[docs]
+	touch $@
+
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(DOCS) docs/_build docs/gallery docs/results docs/api/generated

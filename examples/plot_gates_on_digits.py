@@ -1,4 +1,8 @@
-"""Where the model looks: the open gates over pictures of a three and an eight."""
+"""Gates over pictures
+===================
+
+Where the model looks: the open gates over pictures of a three and an eight.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np

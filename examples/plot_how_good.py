@@ -1,4 +1,8 @@
-"""Whether to believe it: predictions against the truth, and how honest probabilities are, on held-out rows."""
+"""Predicted against true, and calibration
+=======================================
+
+Whether to believe it: predictions against the truth, and how honest probabilities are, on held-out rows.
+"""
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer, load_diabetes

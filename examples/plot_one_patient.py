@@ -1,4 +1,7 @@
-"""Why one patient got this prediction: from the baseline, feature by feature, to the log-odds.
+"""One patient
+===========
+
+Why one patient got this prediction: from the baseline, feature by feature, to the log-odds.
 
 Three members were fitted from different starts; a feature that only some of them use says so.
 """

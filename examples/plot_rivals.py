@@ -1,4 +1,8 @@
-"""LSPIN beside its rivals on one table: held-out rows each gets right, and from how many features a row."""
+"""LSPIN beside its rivals
+=======================
+
+LSPIN beside its rivals on one table: held-out rows each gets right, and from how many features a row.
+"""
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer

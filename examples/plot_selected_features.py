@@ -1,4 +1,8 @@
-"""How often each feature is selected, and how often each set of features."""
+"""How often features are selected
+===============================
+
+How often each feature is selected, and how often each set of features.
+"""
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_diabetes

@@ -1,4 +1,8 @@
-"""What a feature is worth: held-out accuracy and number of features against the price of an open gate."""
+"""Accuracy against the price of a feature
+=======================================
+
+What a feature is worth: held-out accuracy and number of features against the price of an open gate.
+"""
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer

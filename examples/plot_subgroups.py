@@ -1,4 +1,7 @@
-"""The subtypes of a cohort and the few genes of each, found among 2,000 genes.
+"""Subtypes of a cohort and their genes
+====================================
+
+The subtypes of a cohort and the few genes of each, found among 2,000 genes.
 
 The cohort is drawn: in each of three subtypes fifteen genes of its own are raised, and three others say who will
 relapse. Nobody tells the model who has which subtype, nor that there are any.

@@ -1,4 +1,7 @@
-"""Survival of patients who are explained alike: groups by their gate patterns, each with its own curve.
+"""Survival of patients who are explained alike
+============================================
+
+Survival of patients who are explained alike: groups by their gate patterns, each with its own curve.
 
 The cohort is simulated: a marker tells two diseases apart, and another gene is the dangerous one in each. Since
 the risk is known here, the model learns it directly.

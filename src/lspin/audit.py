@@ -103,7 +103,6 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, rand
 
     For survival times, the evaluators predict the martingale residual: the number of events of a row (0 or 1)
     minus the number expected by its time if all rows had the same hazard. The 0.02 refer to its variance.
-
     """
     selected = _read_selection(estimator, X)
     question = _pose(estimator, y, len(selected), random_state)
@@ -320,7 +319,22 @@ def _score_exchanged(estimator: Any, X: Any, question: _Question, *, same: bool)
 
 
 def draw_donors(groups: np.ndarray, rng: np.random.Generator, *, same: bool) -> np.ndarray:
-    """For each row, draw another row of the same group (itself if it is alone), or a row of another group."""
+    """For each row, draw another row of the same group (itself if it is alone), or a row of another group.
+
+    Parameters
+    ----------
+    groups
+        Group of each row, shape ``(n,)``.
+    rng
+        Generator of random numbers.
+    same
+        Whether to draw from the same group.
+
+    Returns
+    -------
+    numpy.ndarray
+        Position of the drawn row, for each row.
+    """
     donors = np.empty(len(groups), int)
     for group in np.unique(groups):
         inside, outside = np.flatnonzero(groups == group), np.flatnonzero(groups != group)

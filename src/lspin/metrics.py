@@ -35,18 +35,33 @@ def score_selection(selected: np.ndarray, relevant: np.ndarray) -> SelectionScor
     selected, relevant
         Whether a feature is selected for a sample, and whether it matters; shape ``(n_samples, n_features)``.
 
+    Returns
+    -------
+    SelectionScores
+        F1, true positive rate and false discovery rate.
+
     Notes
     -----
     If no feature is relevant, the true positive rate is 1. If no feature is selected, the false discovery rate is
     0. If both are empty, F1 is 1.
-
     """
     selected, relevant = _read_masks(selected, relevant)
     return SelectionScores(*(float(score) for score in _score_counts(selected.ravel(), relevant.ravel())))
 
 
 def score_selection_by_sample(selected: np.ndarray, relevant: np.ndarray) -> SelectionScores:
-    """F1, true positive rate and false discovery rate of each sample; see :func:`score_selection`."""
+    """F1, true positive rate and false discovery rate of each sample; see :func:`score_selection`.
+
+    Parameters
+    ----------
+    selected, relevant
+        As in :func:`score_selection`.
+
+    Returns
+    -------
+    SelectionScores
+        Three arrays of shape ``(n_samples,)``.
+    """
     return _score_counts(*_read_masks(selected, relevant))
 
 
@@ -92,12 +107,16 @@ def summarise_gates(gates: np.ndarray, *, edges: Sequence[int] = (5, 10, 15, 20)
         Increasing edges of the histogram: ``(5, 10)`` gives the shares of samples with fewer than 5, with 5 to 9,
         and with 10 or more features.
 
+    Returns
+    -------
+    GateSummary
+        Shares, counts and suspicious samples.
+
     Notes
     -----
     A sample that selects far more features than the others is a sign of overfitting. «Far more» means more than
     twice the median (than 2 if the median is below 1), and more than the median plus three robust standard
     deviations (1.4826 times the median absolute deviation).
-
     """
     gates = _read_matrix(gates, "gates")
     if ((gates < 0) | (gates > 1)).any():
@@ -149,10 +168,14 @@ def faithfulness(
     removed
         Value of a removed feature: one number, or one for each feature.
 
+    Returns
+    -------
+    float
+        The mean correlation, in [-1, 1].
+
     Notes
     -----
     A sample counts as 0 if all its importances or all its changes are equal, since there is no correlation then.
-
     """
     X, importance = _read_matrix(X, "X"), _read_matrix(importance, "importance")
     _refuse_unequal(X.shape, importance.shape, "X", "importance")
@@ -192,12 +215,16 @@ def stability(X: np.ndarray, explanations: np.ndarray, *, radius: float | None =
     radius
         Largest distance of neighbours. By default the median distance of a sample to its fifth nearest neighbour.
 
+    Returns
+    -------
+    float
+        The mean over the samples; lower is more stable.
+
     Notes
     -----
     The constant of a sample is the largest ``||w_i - w_k|| / ||x_i - x_k||`` over its neighbours. The result is
     the mean over the samples that have a neighbour. Equal samples with equal explanations do not count as
     neighbours; equal samples with different explanations have an infinite constant.
-
     """
     X, explanations = _read_matrix(X, "X"), _read_matrix(explanations, "explanations")
     _refuse_unequal(len(X), len(explanations), "X", "explanations")
@@ -238,11 +265,15 @@ def diversity(selected: np.ndarray, y: np.ndarray) -> float:
     y
         Classes, shape ``(n_samples,)``.
 
+    Returns
+    -------
+    float
+        The diversity, in [0, 100].
+
     Notes
     -----
     The features of a class are those that at least half of its samples select. The result is 100 times one minus
     the mean Jaccard index ``|A ∩ B| / |A ∪ B|`` over all pairs of classes; two empty sets count as equal.
-
     """
     selected, y = _read_matrix(selected, "selected").astype(bool), np.asarray(y)
     _refuse_unequal(len(selected), len(y), "selected", "y")
@@ -280,12 +311,16 @@ def generalizability(
     random_state
         Seed of k-means.
 
+    Returns
+    -------
+    Generalizability
+        Accuracy of the support vector machine and of k-means.
+
     Notes
     -----
     A support vector machine (Gaussian kernel, scikit-learn's defaults) is fitted to the training rows and predicts
     the test rows. k-means divides the test rows into as many clusters as there are classes; clusters and classes
     are matched one to one so that as many rows as possible agree (Hungarian method).
-
     """
     train, test = _read_matrix(gated_train, "gated_train"), _read_matrix(gated_test, "gated_test")
     y_train, y_test = np.asarray(y_train), np.asarray(y_test)
@@ -300,7 +335,20 @@ def generalizability(
 
 
 def match_clusters(clusters: np.ndarray, codes: np.ndarray) -> float:
-    """Share of the rows that agree after the best one-to-one matching of clusters and classes (integer codes)."""
+    """Share of the rows that agree after the best one-to-one matching of clusters and classes (integer codes).
+
+    Parameters
+    ----------
+    clusters
+        Cluster of each row, as integers from 0.
+    codes
+        Class of each row, as integers from 0.
+
+    Returns
+    -------
+    float
+        The share, in [0, 1].
+    """
     counts = confusion_matrix(codes, clusters)
     return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / len(codes))
 
@@ -320,11 +368,15 @@ def negative_log_likelihood(y: np.ndarray, probabilities: np.ndarray, *, classes
     classes
         The class of each column; by default 0, 1, 2 and so on.
 
+    Returns
+    -------
+    float
+        The mean, in nats.
+
     Notes
     -----
     A probability of 0 for the true class is replaced by the smallest positive number, so that one row cannot make
     the mean infinite: it costs 708 nats. The order ``(probabilities, y)`` of earlier versions is understood too.
-
     """
     probabilities, codes = _read_probabilities(y, probabilities, classes)
     given = probabilities[np.arange(len(codes)), codes]
@@ -346,6 +398,10 @@ def expected_calibration_error(
         One of the classes, the event. With it, bins are by the probability of the event, which is compared with
         how often it happened.
 
+    Returns
+    -------
+    float
+        The error, in [0, 1].
     """
     bins, confidence, is_right = bin_by_confidence(
         y, probabilities, classes=classes, n_bins=n_bins, pos_label=pos_label
@@ -366,7 +422,15 @@ def bin_by_confidence(
 ) -> ConfidenceBins:
     """Put rows into bins of equal width by the probability of their likeliest class, or of the event.
 
-    The parameters are those of :func:`expected_calibration_error`.
+    Parameters
+    ----------
+    y, probabilities, classes, n_bins, pos_label
+        As in :func:`expected_calibration_error`.
+
+    Returns
+    -------
+    ConfidenceBins
+        Bin, confidence and correctness of each row.
     """
     probabilities, codes = _read_probabilities(y, probabilities, classes)
     guessed = probabilities.argmax(axis=1)

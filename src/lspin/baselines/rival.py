@@ -136,6 +136,10 @@ class Rival(TableEstimator):
         sample_weight
             Weight of each row, shape ``(n_samples,)``. A row of weight 2 equals the row given twice.
 
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         self.__dict__.pop("weights_", None)
         self._validate_params()
@@ -210,15 +214,50 @@ class Rival(TableEstimator):
         return Prediction(gates, outputs)
 
     def gates(self, X: Any) -> np.ndarray:
-        """Gates of each row, in [0, 1], shape ``(n_samples, n_columns)``."""
+        """Gates of each row, in [0, 1], shape ``(n_samples, n_columns)``.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Gates, shape ``(n_samples, n_columns)``.
+        """
         return self._predict(X).gates
 
     def selected(self, X: Any) -> np.ndarray:
-        """Selected features of each row (the gate is open), shape ``(n_samples, n_columns)``."""
+        """Selected features of each row (the gate is open), shape ``(n_samples, n_columns)``.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Booleans, shape ``(n_samples, n_columns)``.
+        """
         return self.gates(X) > 0
 
     def predict_with_gates(self, X: Any, gates: np.ndarray) -> np.ndarray:
-        """Predict with given gates, shape ``(n_samples, n_columns)``, instead of the method's own."""
+        """Predict with given gates, shape ``(n_samples, n_columns)``, instead of the method's own.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+        gates
+            Gates in [0, 1], shape ``(n_samples, n_columns)``.
+
+        Returns
+        -------
+        numpy.ndarray
+            Predictions, as :meth:`predict` returns them.
+        """
         foreign = np.asarray(gates, np.float64)
         expected = (self._read(X).values.shape[0], self.n_features_in_)
         check_gates(foreign, expected)

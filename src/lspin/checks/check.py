@@ -29,6 +29,10 @@ def check_table(
     fewest
         Smallest number of rows that is told; smaller ones are "fewer than".
 
+    Returns
+    -------
+    Checks
+        The findings, and the column that predicts best alone.
     """
     table = read_for_checks(X, fewest)
     kind = guess_kind(y) if kind is None else kind

@@ -51,6 +51,11 @@ def load_table(name: str, *, download: bool = True) -> Table:
     download
         Whether the network may be used.
 
+    Returns
+    -------
+    Table
+        The table with its target, names, source and licence.
+
     Notes
     -----
     Downloads need ``pip install 'lspin[data]'``. Tables that are stored as small integers are returned in single

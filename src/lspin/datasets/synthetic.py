@@ -47,6 +47,11 @@ def load_synthetic(name: str, seed: int, n_train: int | None = None, n_features:
         Number of features: standard normal noise features are added, as in the paper's time benchmark (only for
         E1, E2, E3 and overlap). The other features stay the same.
 
+    Returns
+    -------
+    Dataset
+        Training, validation and test samples, each with the features that matter.
+
     Notes
     -----
     In ``"Syn3"``, ``"Syn5"`` and ``"Syn6"`` the third expression is that of E2, as in INVASE's public code, which

@@ -138,6 +138,10 @@ class LSPINBase(TransformerMixin, TableEstimator):
             from ``X``; a list with one such tuple is taken too. The chosen model is then not fitted again, but a
             network with hidden layers is trained on from where it was chosen.
 
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         self.__dict__.pop("members_", None)
         self._validate_params()
@@ -257,7 +261,6 @@ class LSPINBase(TransformerMixin, TableEstimator):
         Groups of two members are the same if they share more than half of the training rows that either has.
         A member that lacks the group counts as one that did not find it. All members look for groups by the one
         rule that was chosen on held-out rows, so the intervals do not include the variance of that choice.
-
         """
         check_is_fitted(self)
         return count_findings(self.members_, self._matched, self._column_names, self.kind_.direction)
@@ -266,6 +269,16 @@ class LSPINBase(TransformerMixin, TableEstimator):
         """Probability that a row belongs to each group of ``structure_``, shape ``(n_samples, n_groups)``.
 
         With several members, the mean over their common groups.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Probabilities; the rows add up to 1.
         """
         table = self._read(X)
         if self.start_ != GROUPS:
@@ -303,6 +316,10 @@ class LSPINBase(TransformerMixin, TableEstimator):
             Gates in [0, 1], shape ``(n_samples, n_columns)``. Every member of an ensemble uses the same gates.
             Gates of missing values are shut.
 
+        Returns
+        -------
+        numpy.ndarray
+            Predictions, as :meth:`predict` returns them.
         """
         table = self._read(X)
         foreign = sp.csr_array(gates) if sp.issparse(gates) else np.asarray(gates, np.float64)
@@ -311,12 +328,34 @@ class LSPINBase(TransformerMixin, TableEstimator):
         return self.kind_.decide(predict_counted(self.members_, table, foreign).outputs)
 
     def gates(self, X: Any) -> np.ndarray:
-        """Gates of each row, in [0, 1], shape ``(n_samples, n_columns)``; with several members, their mean."""
+        """Gates of each row, in [0, 1], shape ``(n_samples, n_columns)``; with several members, their mean.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Gates; a sparse matrix if ``X`` is one.
+        """
         table = self._read(X)
         return _as_given(predict_members(self.members_, table).gates, table)
 
     def selected(self, X: Any) -> np.ndarray:
-        """Selected features of each row (the gate of any member is open), shape ``(n_samples, n_columns)``."""
+        """Selected features of each row (the gate of any member is open), shape ``(n_samples, n_columns)``.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Booleans; a sparse matrix if ``X`` is one.
+        """
         return self.gates(X) > 0
 
     def gate_signs(self, X: Any) -> np.ndarray:
@@ -324,18 +363,50 @@ class LSPINBase(TransformerMixin, TableEstimator):
 
         It is 1, or -1 where ``start_`` is ``'groups'`` and the row's group uses a feature with the opposite sign.
         A row between two groups has a number in between.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Signs, shape ``(n_samples, n_columns)``.
         """
         table = self._read(X)
         return predict_signs(self._linear_member, table)
 
     def selection_frequency(self, X: Any) -> np.ndarray:
-        """Share of the members that open each gate, shape ``(n_samples, n_columns)``."""
+        """Share of the members that open each gate, shape ``(n_samples, n_columns)``.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shares in [0, 1]; a sparse matrix if ``X`` is one.
+        """
         table = self._read(X)
         opened = [(predict_member(member, table).gates > 0) * 1.0 for member in self.members_]
         return _as_given(sum(opened[1:], start=opened[0]) / len(opened), table)
 
     def explain(self, X: Any) -> Explanation:
-        """The selected features of each row and what each adds to the prediction."""
+        """The selected features of each row and what each adds to the prediction.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        Explanation
+            Open gates and contributions of each row; :func:`lspin.plots.waterfall` draws one.
+        """
         check_is_fitted(self)
         return explain(self, X)
 
@@ -344,6 +415,16 @@ class LSPINBase(TransformerMixin, TableEstimator):
 
         A categorical column becomes one column per level, with the gate where the row has that level and 0
         elsewhere. Missing values become 0.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray or scipy.sparse.csr_array
+            Gated values; a sparse matrix if ``X`` is one.
         """
         table = self._read(X)
         gates = _as_given(predict_members(self.members_, table).gates, table)
@@ -351,7 +432,18 @@ class LSPINBase(TransformerMixin, TableEstimator):
         return sp.csr_array(table.values.multiply(gates)) if sp.issparse(table.values) else table.values * gates
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns that :meth:`transform` returns."""
+        """Names of the columns that :meth:`transform` returns.
+
+        Parameters
+        ----------
+        input_features
+            Names of the columns; by default those of the table that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Names, one for each column.
+        """
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         return np.array(
@@ -397,7 +489,13 @@ class LSPINBase(TransformerMixin, TableEstimator):
     # Saving.
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted model to one file of arrays and JSON; :func:`lspin.load` reads it."""
+        """Write the fitted model to one file of arrays and JSON; :func:`lspin.load` reads it.
+
+        Parameters
+        ----------
+        path
+            File to write; the ending ``.lspin`` is customary.
+        """
         check_is_fitted(self)
         names = [*self._learned, *self.kind_.learned_types]
         learned = {name: value for name in names if (value := getattr(self, name, None)) is not None}

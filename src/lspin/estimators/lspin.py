@@ -160,7 +160,18 @@ ESTIMATORS: dict[str, type[LSPINBase]] = {
 
 
 def load(path: str | Path) -> Any:
-    """Load a model that ``save`` wrote. No code from the file is run."""
+    """Load a model that ``save`` wrote. No code from the file is run.
+
+    Parameters
+    ----------
+    path
+        File that ``save`` or ``lspin fit`` wrote.
+
+    Returns
+    -------
+    LSPINClassifier, LSPINRegressor or LSPINCox
+        The fitted estimator: :class:`LSPINClassifier`, :class:`LSPINRegressor` or :class:`LSPINCox`.
+    """
     saved = read_model(path)
     if saved.kind not in ESTIMATORS:
         raise ValueError(f"{path} holds a {saved.kind!r}, which this version does not know")

@@ -32,6 +32,11 @@ def group_patterns(selected: sp.csr_array, most: int = 8, *, missing: sp.csr_arr
     missing
         1 where a value is missing, which shuts its gate and says nothing of the sample's group.
 
+    Returns
+    -------
+    numpy.ndarray
+        Group of each sample, shape ``(n_samples,)``.
+
     Notes
     -----
     At most ``MOST_CLUSTERED`` samples, spread over all patterns, are clustered by average linkage. The distance is
@@ -40,7 +45,6 @@ def group_patterns(selected: sp.csr_array, most: int = 8, *, missing: sp.csr_arr
     select does not separate groups. The tree is cut at every height. Clusters of fewer than two samples, or of
     less than a twentieth, join the nearest cluster. The cut with the best silhouette is used; if it is below
     ``LEAST_SILHOUETTE``, all samples are one group. The other samples join the nearest group.
-
     """
     samples = _tidy(selected, missing)
     patterns, pattern_of = _list_patterns(samples)

@@ -116,7 +116,18 @@ class Explanation:
         return matrix
 
     def find(self, sample: str | int) -> int:
-        """Position of a sample, given its name or its position."""
+        """Position of a sample, given its name or its position.
+
+        Parameters
+        ----------
+        sample
+            Name or position.
+
+        Returns
+        -------
+        int
+            The position, counted from 0.
+        """
         if not isinstance(sample, str):
             return range(len(self.sample_names))[sample]
         found = np.flatnonzero(self.sample_names == sample)
@@ -126,7 +137,18 @@ class Explanation:
         return int(found[0])
 
     def output_of(self, label: Any = None) -> int:
-        """Position of the score of a class; without a class, the first."""
+        """Position of the score of a class; without a class, the first.
+
+        Parameters
+        ----------
+        label
+            One of the classes.
+
+        Returns
+        -------
+        int
+            The position, counted from 0.
+        """
         if label is None or self.n_outputs == 1:
             return 0
         if label not in self.output_names:
@@ -134,7 +156,13 @@ class Explanation:
         return self.output_names.index(label)
 
     def importance(self) -> pd.Series | pd.DataFrame:
-        """Mean absolute contribution of each feature; one column for each of three or more classes."""
+        """Mean absolute contribution of each feature; one column for each of three or more classes.
+
+        Returns
+        -------
+        pandas.Series or pandas.DataFrame
+            Importances, indexed by feature.
+        """
         sums = [
             np.bincount(self.columns, np.abs(output), minlength=len(self.feature_names))
             for output in self.open_contributions.T
@@ -149,6 +177,11 @@ class Explanation:
         """A table with one row for each sample and selected feature (and class, if there are three or more).
 
         A ``hazard_ratio`` or ``rate_ratio`` is the factor by which a feature multiplies the hazard or the rate.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``sample``, ``feature``, ``value``, ``gate``, ``confidence`` and ``contribution``.
         """
         frame = pd.DataFrame(
             {
@@ -170,7 +203,13 @@ class Explanation:
         )
 
     def to_shap(self) -> Any:
-        """A ``shap.Explanation`` for SHAP's plots; values behind shut gates are NaN in it."""
+        """A ``shap.Explanation`` for SHAP's plots; values behind shut gates are NaN in it.
+
+        Returns
+        -------
+        shap.Explanation
+            A ``shap.Explanation``; the package shap is an extra.
+        """
         try:
             import shap
         except ImportError as error:
@@ -191,6 +230,16 @@ class Explanation:
         """Group samples by which gates are open: the group of each sample, 0 for the largest group.
 
         A gate that is shut only because its value is missing makes no group. See :func:`group_patterns`.
+
+        Parameters
+        ----------
+        most
+            Largest number of groups.
+
+        Returns
+        -------
+        numpy.ndarray
+            Group of each sample, shape ``(n_samples,)``.
         """
         return group_patterns(replace(self, is_sparse=True).selected, most, missing=self.missing)
 
@@ -206,10 +255,10 @@ class Explanation:
 
         Returns
         -------
-        Columns ``size``, ``share``, ``features`` (those that at least half of the group selects, ordered by their
-        contribution) and ``prediction`` (the mean, on the model's scale); for a classifier also the mean
-        probability of each class. With ``y``, its mean or the share of each class.
-
+        pandas.DataFrame
+            Columns ``size``, ``share``, ``features`` (those that at least half of the group selects, ordered by
+            their contribution) and ``prediction`` (the mean, on the model's scale); for a classifier also the mean
+            probability of each class. With ``y``, its mean or the share of each class.
         """
         groups = self.groups(most)
         members = [np.flatnonzero(groups == group) for group in range(groups.max() + 1)]
@@ -231,7 +280,18 @@ class Explanation:
         return signatures
 
     def typical_features(self, inside: np.ndarray) -> tuple[Any, ...]:
-        """Features that at least half of the given samples select, ordered by their contribution."""
+        """Features that at least half of the given samples select, ordered by their contribution.
+
+        Parameters
+        ----------
+        inside
+            Whether a sample is one of those, shape ``(n_samples,)``.
+
+        Returns
+        -------
+        tuple[Any, ...]
+            Names of features.
+        """
         here = inside[self.rows]
         n_features = len(self.feature_names)
         share = np.bincount(self.columns[here], minlength=n_features) / inside.sum()
@@ -242,7 +302,20 @@ class Explanation:
 
 
 def explain(estimator: Any, X: Any) -> Explanation:
-    """Explain the predictions of a fitted estimator for the rows of a table."""
+    """Explain the predictions of a fitted estimator for the rows of a table.
+
+    Parameters
+    ----------
+    estimator
+        Fitted estimator.
+    X
+        Table with the columns that the model was fitted on.
+
+    Returns
+    -------
+    Explanation
+        Open gates and contributions of each row.
+    """
     table = estimator._read(X)
     parts = [attribute(member, table) for member in estimator.members_]
     n_features = estimator.n_features_in_

@@ -53,6 +53,10 @@ def gate_map(
     ax
         Axes to draw on.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
     """
     groups = explanation.groups() if groups is None else np.asarray(groups)
     relevant = None if truth is None else sp.csc_array(truth)
@@ -94,7 +98,22 @@ def _draw_panels(ax: "Axes", panels: Mapping[str, np.ndarray], feature_names: np
 
 
 def feature_frequency(explanation: Explanation, *, most: int = 20, ax: "Axes | None" = None) -> "Axes":
-    """Bars of how often a feature is selected, for the features selected most often."""
+    """Bars of how often a feature is selected, for the features selected most often.
+
+    Parameters
+    ----------
+    explanation
+        Explanation of the samples, from ``model.explain(X)``.
+    most
+        Largest number of features.
+    ax
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+    """
     columns = _most_selected(explanation, most)
     counts = np.bincount(explanation.columns, minlength=len(explanation.feature_names))
     names = shorten(explanation.feature_names[columns])
@@ -106,7 +125,22 @@ def feature_frequency(explanation: Explanation, *, most: int = 20, ax: "Axes | N
 
 
 def set_frequency(explanation: Explanation, *, most: int = 12, ax: "Axes | None" = None) -> "Axes":
-    """Bars of how often a set of features is selected together, for the most frequent sets."""
+    """Bars of how often a set of features is selected together, for the most frequent sets.
+
+    Parameters
+    ----------
+    explanation
+        Explanation of the samples, from ``model.explain(X)``.
+    most
+        Largest number of sets.
+    ax
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+    """
     n_samples = len(explanation.sample_names)
     bounds = np.searchsorted(explanation.rows, np.arange(n_samples + 1))
     sets = Counter(tuple(explanation.columns[a:b].tolist()) for a, b in pairwise(bounds))
@@ -133,6 +167,10 @@ def gates_on_image(
     ax
         Axes to draw on.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
     """
     from matplotlib.colors import LinearSegmentedColormap
 

@@ -30,6 +30,10 @@ def subgroups(model: Any, X: Any, *, most_telling: int = 8, ax: "Axes | None" = 
     ax
         Axes to draw on.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
     """
     groups = model.memberships(X).argmax(axis=1)
     found = model.structure_frequency_

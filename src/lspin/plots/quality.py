@@ -50,6 +50,10 @@ def waterfall(
     ax
         Axes to draw on.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
     """
     row = explanation.find(sample)
     output = explanation.output_of(label) if label is not None else int(explanation.scores[row].argmax())
@@ -109,7 +113,20 @@ def _name_entry(explanation: Explanation, entry: int) -> str:
 
 
 def sparsity_path(estimator: Any, *, ax: "Axes | None" = None) -> "Axes":
-    """Held-out score and number of features against the sparsity; a line marks the sparsity that was chosen."""
+    """Held-out score and number of features against the sparsity; a line marks the sparsity that was chosen.
+
+    Parameters
+    ----------
+    estimator
+        Fitted estimator whose sparsity was chosen, not given.
+    ax
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+    """
     path = estimator.path_
     if len(path) == 0:
         raise ValueError(f"there is no path: sparsity={estimator.sparsity!r} was given, not searched for")
@@ -140,6 +157,18 @@ def panel_path(estimator: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Held-out score against the columns that all samples together may use, and against those that a sample uses.
 
     A line marks the size of the panel that was chosen.
+
+    Parameters
+    ----------
+    estimator
+        Estimator fitted with ``n_panel``.
+    ax
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
     """
     panels = estimator.panel_path_
     if len(panels) == 0:
@@ -173,7 +202,22 @@ def _mark(ax: "Axes", place: float, words: str) -> None:
 
 
 def predicted_against_true(y: Any, predicted: Any, *, ax: "Axes | None" = None) -> "Axes":
-    """Predicted against true responses, with the line on which they are equal."""
+    """Predicted against true responses, with the line on which they are equal.
+
+    Parameters
+    ----------
+    y
+        True responses, shape ``(n_samples,)``.
+    predicted
+        Predicted responses, shape ``(n_samples,)``.
+    ax
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+    """
     y, predicted = np.asarray(y, float), np.asarray(predicted, float)
     if y.shape != predicted.shape:
         raise ValueError(f"y and predicted differ in their shape: {y.shape} and {predicted.shape}")
@@ -209,6 +253,10 @@ def calibration(
     ax
         Axes to draw on.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
     """
     settings = {"classes": classes, "n_bins": n_bins, "pos_label": pos_label}
     error = expected_calibration_error(y, probabilities, **settings)
@@ -241,6 +289,10 @@ def survival_curves(curves: Mapping[Any, tuple[np.ndarray, np.ndarray]], *, ax: 
     ax
         Axes to draw on.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
     """
     ax = take_axes(ax, 4.6, 3.4)
     styles = ("-", "--", "-.", ":")

@@ -68,8 +68,8 @@ def report(
 
     Returns
     -------
-    The path of the file.
-
+    pathlib.Path
+        The path of the file.
     """
     from lspin.estimators.posing import unwrap_eval_set
     from lspin.fitting.progress import Stages

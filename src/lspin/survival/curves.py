@@ -25,7 +25,6 @@ class StepFunction:
     The function is defined from 0 to the last time, as in scikit-survival. Times after it are an error, because
     the data say nothing about them. Before the first time, scikit-survival returns the value at the first time
     instead.
-
     """
 
     def __init__(self, x: np.ndarray, y: np.ndarray, *, before: float) -> None:
@@ -74,6 +73,10 @@ def kaplan_meier(y: Any, *, weight: Any = None, level: float = 0.95) -> Survival
     level
         Confidence level of the interval (Greenwood, on the scale log(-log S), so that it stays within [0, 1]).
 
+    Returns
+    -------
+    SurvivalCurve
+        The curve with its interval, three step functions.
     """
     counts = _count(read_survival(y, needs_events=False), weight)
     survival = np.cumprod(1 - _divide(counts.events, counts.at_risk))
@@ -97,6 +100,10 @@ def breslow_hazard(y: Any, *, log_hazard: Any, weight: Any = None) -> StepFuncti
     weight
         Of the rows.
 
+    Returns
+    -------
+    StepFunction
+        The cumulative hazard as a function of time.
     """
     survival = read_survival(y, needs_events=False)
     log_hazard = read_numbers(log_hazard, "log_hazard", (len(survival.time),))
@@ -130,6 +137,10 @@ def cumulative_hazard(hazard: StepFunction, *, log_hazard: Any, times: Any = Non
     times
         By default the times of the steps of the baseline.
 
+    Returns
+    -------
+    numpy.ndarray
+        Cumulative hazards, shape ``(n_samples, n_times)``.
     """
     log_hazard = np.asarray(log_hazard, np.float64)
     baseline = hazard.y if times is None else hazard(np.atleast_1d(times))
@@ -150,6 +161,10 @@ def survival_probability(hazard: StepFunction, *, log_hazard: Any, times: Any = 
     times
         By default the times of the steps of the baseline.
 
+    Returns
+    -------
+    numpy.ndarray
+        Probabilities, shape ``(n_samples, n_times)``.
     """
     return np.exp(-cumulative_hazard(hazard, log_hazard=log_hazard, times=times))
 

@@ -31,13 +31,17 @@ def harrell_concordance(y: Any, *, risk: Any, weight: Any = None) -> Concordance
     weight
         Weight of each sample; the weight of a pair is the product.
 
+    Returns
+    -------
+    Concordance
+        The index ``c_index``, and the pairs behind it.
+
     Notes
     -----
     Two samples are comparable if one had its event before the follow-up of the other ended. If both times are
     equal, one must have had the event and the other must be censored. A pair of equal risks counts one half.
     Risks are equal if all digits are equal; scikit-survival treats risks up to 1e-8 apart as equal. The cost is
     O(n log n): about a second for 500,000 samples.
-
     """
     survival = read_survival(y, needs_events=False)
     weight = read_weight(weight, len(survival.time))
@@ -60,6 +64,10 @@ def uno_concordance(y: Any, *, risk: Any, train: Any = None, until: float | None
     until
         Events at this time or later are not counted, because late events have very large weights.
 
+    Returns
+    -------
+    Concordance
+        The index ``c_index``, and the weights of the pairs behind it.
     """
     survival = read_survival(y, needs_events=False)
     counted = survival.event & (survival.time < (np.inf if until is None else until))
@@ -137,6 +145,10 @@ def dynamic_auc(y: Any, *, risk: Any, times: Any, train: Any = None) -> DynamicA
     train
         Times and events to estimate the censoring from; by default ``y``.
 
+    Returns
+    -------
+    DynamicAUC
+        The area at each time, and its mean.
     """
     survival = read_survival(y, needs_events=False)
     times = _read_times(times, survival)
@@ -182,6 +194,10 @@ def brier_score(y: Any, *, survival: Any, times: Any, train: Any = None) -> np.n
     train
         Times and events to estimate the censoring from; by default ``y``.
 
+    Returns
+    -------
+    numpy.ndarray
+        One score for each time.
     """
     target = read_survival(y, needs_events=False)
     times = _read_times(times, target)
@@ -198,7 +214,18 @@ def brier_score(y: Any, *, survival: Any, times: Any, train: Any = None) -> np.n
 
 
 def integrated_brier_score(y: Any, *, survival: Any, times: Any, train: Any = None) -> float:
-    """Mean of the Brier score over time, by the trapezoidal rule; see :func:`brier_score`."""
+    """Mean of the Brier score over time, by the trapezoidal rule; see :func:`brier_score`.
+
+    Parameters
+    ----------
+    y, survival, times, train
+        As in :func:`brier_score`; at least two times.
+
+    Returns
+    -------
+    float
+        The mean; lower is better.
+    """
     scores = brier_score(y, survival=survival, times=times, train=train)
     if len(scores) < 2:
         raise ValueError("the integral needs at least two times; for one, use brier_score")
@@ -232,6 +259,10 @@ def calibration_at(y: Any, *, survival: Any, at: float, n_groups: int = 10, leve
     level
         Confidence level of the intervals of the observed survival.
 
+    Returns
+    -------
+    Calibration
+        Predicted and observed survival of each group, with intervals.
     """
     target = read_survival(y, needs_events=False)
     survival = _read_probabilities(survival, (len(target.time),))

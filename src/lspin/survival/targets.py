@@ -36,10 +36,14 @@ def read_survival(y: Any, *, needs_events: bool = True) -> Survival:
     needs_events
         Whether to raise an error if all rows are censored, and to warn if there are fewer than five events.
 
+    Returns
+    -------
+    Survival
+        Times and events, with their names.
+
     Notes
     -----
     An event at time 0 counts: everybody is at risk then. A row censored at time 0 says nothing.
-
     """
     if isinstance(y, Survival):
         survival = y
@@ -56,7 +60,20 @@ def read_survival(y: Any, *, needs_events: bool = True) -> Survival:
 
 
 def make_survival(time: Any, event: Any) -> np.ndarray:
-    """Make a structured array with the fields ``event`` and ``time``, as in scikit-survival."""
+    """Make a structured array with the fields ``event`` and ``time``, as in scikit-survival.
+
+    Parameters
+    ----------
+    time
+        Follow-up times, shape ``(n_samples,)``.
+    event
+        True for an event, False for censoring.
+
+    Returns
+    -------
+    numpy.ndarray
+        Structured array with the fields ``event`` and ``time``.
+    """
     survival = read_survival((time, event), needs_events=False)
     target = np.empty(len(survival.time), dtype=[("event", bool), ("time", np.float64)])
     target["event"], target["time"] = survival.event, survival.time
@@ -245,11 +262,15 @@ def find_time_columns(X: np.ndarray, time: np.ndarray) -> list[int]:
     time
         Shape ``(n,)``.
 
+    Returns
+    -------
+    list[int]
+        Positions of the columns.
+
     Notes
     -----
     Ties are allowed in both, so that a time in years is found where the target is in days. Columns with fewer than
     eight distinct values are skipped, because they may agree by chance; the same holds if the time has fewer.
-
     """
     order = np.argsort(time)
     time = np.asarray(time)[order]

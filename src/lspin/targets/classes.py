@@ -337,16 +337,49 @@ class Classifier(ClassifierMixin, TableEstimator):
         return Classes(getattr(self, "class_weight", None), getattr(self, "pos_label", None))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores before the softmax: shape ``(n,)`` for two classes, else ``(n, n_classes)``."""
+        """Scores before the softmax: shape ``(n,)`` for two classes, else ``(n, n_classes)``.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Scores; of two classes, those of the second.
+        """
         outputs = self._outputs(X)
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class, in the order of ``classes_``."""
+        """Probability of each class, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Probabilities, shape ``(n_samples, n_classes)``.
+        """
         outputs = self._outputs(X)  # says if the model is not fitted, before anything else of it is asked
         return self.kind_.probabilities(self.kind_.as_scores(outputs))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The likeliest class of each row."""
+        """The likeliest class of each row.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Classes, shape ``(n_samples,)``.
+        """
         outputs = self._outputs(X)
         return self.kind_.decide(outputs)

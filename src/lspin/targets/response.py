@@ -230,11 +230,37 @@ class Regressor(RegressorMixin, TableEstimator):
         return Response()
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of the predictions; of counts D², the part of the Poisson deviance that is explained."""
+        """R² of the predictions; of counts D², the part of the Poisson deviance that is explained.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+        y
+            True responses.
+        sample_weight
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            The part explained; 1 is perfect, 0 is a constant.
+        """
         predicted = self.predict(X)
         return self.kind_.grade(y, predicted, sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The expected response of each row."""
+        """The expected response of each row.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Responses, shape ``(n_samples,)``; of counts, the expected number.
+        """
         outputs = self._outputs(X)  # says if the model is not fitted, before anything else of it is asked
         return self.kind_.decide(outputs)

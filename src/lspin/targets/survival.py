@@ -337,11 +337,37 @@ class SurvivalModel(TableEstimator):
         return Times(self.ties)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The log-hazard of each row relative to the baseline; higher is worse."""
+        """The log-hazard of each row relative to the baseline; higher is worse.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Log-hazards, shape ``(n_samples,)``.
+        """
         return self._outputs(X)[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Harrell's concordance of the predicted risks with times and events."""
+        """Harrell's concordance of the predicted risks with times and events.
+
+        Parameters
+        ----------
+        X
+            Table with the columns that the model was fitted on.
+        y
+            Times and events; see :func:`lspin.survival.read_survival`.
+        sample_weight
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            The concordance; 0.5 is chance.
+        """
         risk = self.predict(X)
         return self.kind_.grade(y, risk, sample_weight)
 
@@ -356,6 +382,10 @@ class SurvivalModel(TableEstimator):
             Whether to return numbers at ``unique_times_``, shape ``(n_samples, n_times)``, instead of an array of
             step functions with ``x`` and ``y``.
 
+        Returns
+        -------
+        numpy.ndarray
+            One step function for each row, or an array of numbers.
         """
         risk = self.predict(X)
         hazards = cumulative_hazard(self.kind_.known_baseline, log_hazard=risk)
@@ -371,6 +401,10 @@ class SurvivalModel(TableEstimator):
         return_array
             As in :meth:`predict_cumulative_hazard_function`.
 
+        Returns
+        -------
+        numpy.ndarray
+            One step function for each row, or an array of numbers.
         """
         risk = self.predict(X)
         survival = self.kind_.survival(risk)
