@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from lspin.survival import StepFunction, breslow_hazard, cumulative_hazard, kaplan_meier, survival_probability
+from lspin.survival import (
+    StepFunction,
+    breslow_hazard,
+    cumulative_hazard,
+    kaplan_meier,
+    median_survival,
+    number_at_risk,
+    survival_probability,
+)
 from lspin.survival.curves import censoring_curve
 
 N = 12
@@ -113,3 +121,20 @@ def test_a_step_function_is_silent_on_what_lies_outside(outside):
 def test_wrong_weights_are_refused(weight, message):
     with pytest.raises(ValueError, match=message):
         kaplan_meier(([1, 2], [1, 0]), weight=weight)
+
+
+def test_the_median_is_where_the_curve_and_its_band_reach_one_half():
+    y = ([1, 2, 2, 3, 4, 5, 6, 7], [1, 1, 1, 1, 0, 1, 1, 0])
+    curve = kaplan_meier(y)
+    expected = [
+        min((t for t, s in zip(part.x, part.y, strict=True) if s <= 0.5), default=np.inf) for part in curve
+    ]
+    assert median_survival(y) == tuple(expected)
+    assert median_survival(y).median == 3
+    assert median_survival(y).upper == np.inf
+
+
+def test_the_number_at_risk_is_a_count_of_those_still_followed():
+    time, event = np.array([0, 1, 2, 2, 5]), np.array([1, 0, 1, 1, 0])
+    at = [0, 0.5, 2, 2.1, 5, 6]
+    assert number_at_risk((time, event), at).tolist() == [int((time >= t).sum()) for t in at]

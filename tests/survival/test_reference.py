@@ -21,20 +21,9 @@ from lspin.survival import (
     uno_concordance,
 )
 from lspin.survival.curves import censoring_curve
+from small_cohorts import COEF, draw_cohort
 
 WHY = "compares with another library: pip install 'lspin[survival-tests]'"
-COEF = np.array([0.8, -0.5, 0.3])
-
-
-def draw_cohort(n_times, *, n=240, seed=0):
-    """Columns, times and events; the times rounded to so many values, the risks to one digit."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 3))
-    time, censoring = rng.exponential(np.exp(-X @ COEF)), rng.exponential(1.5, n)
-    seen = np.minimum(np.minimum(time, censoring), 4.0)
-    if n_times is not None:
-        seen = np.ceil(seen / 4.0 * n_times)
-    return X, seen, (time <= censoring) & (seen < seen.max())
 
 
 @pytest.fixture(params=[None, 40, 6], ids=["no ties", "ties", "heavy ties"])

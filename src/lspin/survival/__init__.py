@@ -5,13 +5,17 @@ log-hazard and a survival probability are different things. Each is passed by it
 """
 
 from lspin.survival.curves import (
+    MedianSurvival,
     StepFunction,
     SurvivalCurve,
     breslow_hazard,
     cumulative_hazard,
     kaplan_meier,
+    median_survival,
+    number_at_risk,
     survival_probability,
 )
+from lspin.survival.proportionality import Proportionality, check_proportionality, schoenfeld_residuals
 from lspin.survival.scores import (
     Calibration,
     Concordance,
@@ -29,12 +33,15 @@ __all__ = [
     "Calibration",
     "Concordance",
     "DynamicAUC",
+    "MedianSurvival",
+    "Proportionality",
     "StepFunction",
     "Survival",
     "SurvivalCurve",
     "breslow_hazard",
     "brier_score",
     "calibration_at",
+    "check_proportionality",
     "cumulative_hazard",
     "dynamic_auc",
     "find_time_columns",
@@ -42,7 +49,10 @@ __all__ = [
     "integrated_brier_score",
     "kaplan_meier",
     "make_survival",
+    "median_survival",
+    "number_at_risk",
     "read_survival",
+    "schoenfeld_residuals",
     "survival_probability",
     "uno_concordance",
 ]

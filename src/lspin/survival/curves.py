@@ -88,6 +88,40 @@ def kaplan_meier(y: Any, *, weight: Any = None, level: float = 0.95) -> Survival
     return SurvivalCurve(*(StepFunction(counts.time, step, before=1.0) for step in steps))
 
 
+class MedianSurvival(NamedTuple):
+    """The time by which half of the samples have the event; infinite where the curve does not fall so far."""
+
+    median: float
+    lower: float
+    upper: float
+
+
+def median_survival(y: Any, *, weight: Any = None, level: float = 0.95) -> MedianSurvival:
+    """Median survival by Kaplan and Meier, with the interval of Brookmeyer and Crowley.
+
+    Parameters
+    ----------
+    y, weight, level
+        As in :func:`kaplan_meier`; the interval holds the times at which its band does not exclude one half.
+
+    """
+    curve = kaplan_meier(y, weight=weight, level=level)
+    return MedianSurvival(*(_first_half(part) for part in curve))
+
+
+def _first_half(curve: StepFunction) -> float:
+    """First time at which a curve is at one half or below."""
+    low = np.flatnonzero(curve.y <= 0.5)
+    return float(curve.x[low[0]]) if len(low) else float("inf")
+
+
+def number_at_risk(y: Any, times: Any) -> np.ndarray:
+    """How many samples are still followed without the event just before each time."""
+    survival = read_survival(y, needs_events=False)
+    ended = np.searchsorted(np.sort(survival.time), np.asarray(times, np.float64), side="left")
+    return len(survival.time) - ended
+
+
 def breslow_hazard(y: Any, *, log_hazard: Any, weight: Any = None) -> StepFunction:
     """Cumulative baseline hazard (Breslow): the cumulative hazard of a sample with log-hazard 0.
 
