@@ -12,15 +12,6 @@ import numpy as np
 
 from lspin import LSPINRegressor, plots
 
-
-def kaplan_meier(time: np.ndarray, event: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Times of events, and the share that survives each."""
-    times = np.unique(time[event])
-    deaths = np.array([(event & (time == t)).sum() for t in times])
-    at_risk = np.array([(time >= t).sum() for t in times])
-    return times, np.cumprod(1 - deaths / at_risk)
-
-
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 12))
 X[:, 0] = np.sign(X[:, 0])
@@ -31,9 +22,6 @@ time, event = np.minimum(death, end_of_study), death <= end_of_study
 model = LSPINRegressor((50,), sparsity=0.05, n_restarts=2, max_epochs=200, random_state=0).fit(X, risk)
 explanation = model.explain(X)
 groups, signatures = explanation.groups(), explanation.signatures()
-curves = {
-    f"{', '.join(features)} (n = {size})": kaplan_meier(time[groups == group], event[groups == group])
-    for group, size, features in zip(signatures.index, signatures["size"], signatures["features"], strict=True)
-}
-plots.survival_curves(curves)
+names = np.array([", ".join(features) for features in signatures["features"]])
+plots.survival_by_group((time, event), names[groups], time_unit="years")
 plt.show()

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from lspin import LSPINRegressor, plots
+from conftest import QUICK
+from lspin import LSPINCox, LSPINRegressor, plots
 from lspin.explanation.record import Explanation
+from lspin.survival import kaplan_meier, make_survival
 from lspin.targets import Classes, Response, Times
 from small_clouds import draw_groups
 
@@ -276,6 +278,39 @@ def test_survival_falls_in_steps_from_one():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["slow", "fast"]
 
 
+def test_kaplan_meier_has_bands_medians_and_the_number_at_risk():
+    time, event = np.array([1.0, 2, 2, 3, 4, 5]), np.array([1, 1, 0, 1, 1, 0], bool)
+    groups = np.array(["a", "b"] * 3)
+    ax = plots.survival_by_group((time, event), groups, time_unit="months")
+    for line, name in zip(ax.lines, "ab", strict=True):
+        own = kaplan_meier((time[groups == name], event[groups == name])).survival
+        np.testing.assert_allclose(line.get_xydata()[1:], np.stack([own.x, own.y], axis=1))
+    assert len(ax.collections) == 2
+    assert ax.get_xlabel() == "time (months)"
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == ["a: median 4 (1 to ∞)", "b: median 3 (2 to ∞)"]
+    numbers = [text.get_text() for text in ax.texts if text.get_text().isdigit()]
+    expected = [str(int((time[groups == name] >= tick).sum())) for name in "ab" for tick in ax.get_xticks()]
+    assert numbers == expected
+    with pytest.raises(ValueError, match=r"shape \(2,\), and y has 6 rows"):
+        plots.survival_by_group((time, event), ["a", "b"])
+
+
+def test_a_patients_curve_is_drawn_with_its_members_beside_the_cohort(table):
+    X, response = table
+    y = make_survival(np.exp(-response), np.arange(96) % 4 > 0)
+    settings = {**QUICK, "hidden_layer_sizes": (), "n_restarts": 1, "max_epochs": 60}
+    model = LSPINCox(**settings, sparsity=0.01, n_members=2).fit(X, y)
+    ax = plots.patient_survival(model, X, 7, y=y)
+    cohort, own = ax.lines
+    expected = model.predict_survival_function(X[7:8])[0]
+    np.testing.assert_allclose(own.get_ydata()[1:], expected.y)
+    np.testing.assert_allclose(cohort.get_ydata()[1:], kaplan_meier(y).survival.y)
+    assert len(ax.collections) == 2
+    alone = LSPINCox(**settings, sparsity=0.01).fit(X, y)
+    assert len(plots.patient_survival(alone, X, 7).collections) == 0
+
+
 # Whatever is drawn -------------------------------------------------------------------------------------------
 
 DRAWINGS = {
@@ -288,6 +323,7 @@ DRAWINGS = {
     "predicted": lambda _, ax=None: plots.predicted_against_true([0.0, 1.0], [0.0, 1.0], ax=ax),
     "calibration": lambda _, ax=None: plots.calibration([0], [[0.5, 0.5]], ax=ax),
     "survival": lambda _, ax=None: plots.survival_curves({}, ax=ax),
+    "kaplan_meier": lambda _, ax=None: plots.survival_by_group(([1.0, 2.0], [1, 0]), ax=ax),
     "image": lambda _, ax=None: plots.gates_on_image(np.zeros(4), np.zeros(4), ax=ax),
 }
 

@@ -377,6 +377,22 @@ def test_predictions_are_piped_as_csv_or_json(name, column, folder, patients):
     assert column in records[0]
 
 
+def test_risks_are_given_at_the_times_asked_for(folder, patients):
+    stdin = patients.drop(columns=TARGETS).head(7).to_csv(index=False).encode()
+    result = run("predict", folder / "survive.lspin", "-", "-q", "--at", "0.5,0.2", stdin=stdin)
+    frame = pd.read_csv(io.StringIO(result.stdout))
+    model = load(folder / "survive.lspin")
+    curves = model.predict_survival_function(patients.drop(columns=["patient_id", *TARGETS]).head(7))
+    for at in (0.2, 0.5):
+        np.testing.assert_allclose(frame[f"risk at {at}"], [1 - curve(at) for curve in curves], rtol=1e-4)
+    line = refuse("predict", folder / "survive.lspin", "-", "--at", "900", stdin=stdin)
+    assert "no risk can be given at time 900" in line
+    line = refuse("predict", folder / "classify.lspin", "-", "--at", "12", stdin=stdin)
+    assert "--at asks for risks at times, and the model is a classifier" in line
+    for wrong in ("soon", "12,-3", ""):
+        run("predict", folder / "survive.lspin", "-", "--at", wrong, stdin=stdin, code=2)
+
+
 def test_a_new_table_without_a_column_is_refused(folder, patients):
     stdin = patients.rename(columns={"crp": "CRP"}).to_csv(index=False).encode()
     line = refuse("predict", folder / "classify.lspin", "-", stdin=stdin)

@@ -120,6 +120,12 @@ PositiveOption = Annotated[
         help="The event, one of two classes; by name (yes, 1, died) if not given.",
     ),
 ]
+AtOption = Annotated[
+    str | None,
+    typer.Option(
+        "--at", metavar="TIMES", help="Times to give risks at, commas between: 12,36,60 (survival only)."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Result as JSON on the standard output.")]
 
 
@@ -260,6 +266,17 @@ def check_arguments(model: Path | None, table: str) -> None:
     raise ValueError(f"the model comes first, then the table: {table} is a model; write {table} {model}")
 
 
+def read_at(text: str | None) -> list[float]:
+    """The times of ``--at``; what is no list of numbers above 0 is wrong usage."""
+    try:
+        times = [float(part) for part in (text or "").split(",") if part.strip()]
+    except ValueError:
+        times = []
+    if text is not None and not (times and all(0 < time < float("inf") for time in times)):
+        raise typer.BadParameter(f"--at takes times above 0 with commas between, such as 12,36,60; got {text!r}")
+    return times
+
+
 def _check_target(target: str | None, task: Task, time: str | None, event: str | None) -> None:
     """Options that do not go together are wrong usage."""
     survives = task is Task.survive or time is not None or event is not None
@@ -282,11 +299,13 @@ def predict(
         ),
     ] = Path("-"),
     id_column: IdOption = None,
+    at: AtOption = None,
     escape: EscapeOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """One row a sample."""
+    times = read_at(at)
     from lspin.cli.writing import check_output, write_frame
     from lspin.intake.files import read_source
 
@@ -298,7 +317,7 @@ def predict(
     say_source(source, quiet)
     opened = open_table(model, source, id_name=id_column)
     say_remarks(opened.features.remarks, quiet)
-    predictions = predict_table(opened.estimator, opened.features)
+    predictions = predict_table(opened.estimator, opened.features, times)
     if known := score_known(opened):
         name, score, n_rows = known
         say(f"The table holds the target too: {name} {score:.3f} on {n_rows:,} rows.", quiet=quiet)

@@ -19,6 +19,7 @@ from lspin.intake.columns import Features, read_like
 from lspin.intake.files import Source
 from lspin.intake.outcomes import Outcome, read_outcome, read_survival_outcome
 from lspin.intake.remarks import Remark, find_column, suggest
+from lspin.targets.survival import Times
 
 ESTIMATORS: dict[str, Any] = {
     "classify": LSPINClassifier,
@@ -237,14 +238,29 @@ def _read_known_outcome(source: Source, origin: dict[str, Any], task: str, targe
     return read_outcome(frame, name, task, notation=source.notation)
 
 
-def predict_table(estimator: Any, features: Features) -> pd.DataFrame:
-    """One row a sample: its prediction and the features behind it, the one that adds most first."""
+def list_risks(estimator: Any, log_hazard: np.ndarray, times: Sequence[float]) -> dict[str, np.ndarray]:
+    """Columns with the risk of the event up to each time; only models of survival times have them."""
+    kind = estimator.kind_
+    if not times:
+        return {}
+    if not isinstance(kind, Times):
+        raise ValueError(f"--at asks for risks at times, and the model is a {kind.noun}")
+    risks = kind.risk(log_hazard, times)
+    return {f"risk at {at:g}": column for at, column in zip(sorted(set(times)), risks.T, strict=True)}
+
+
+def predict_table(estimator: Any, features: Features, times: Sequence[float] = ()) -> pd.DataFrame:
+    """One row a sample: its prediction and the features behind it, the one that adds most first.
+
+    ``times`` are those to give the risk of an event at.
+    """
     X = features.X
     explanation = estimator.explain(X)
     frame = pd.DataFrame({X.index.name or "sample": X.index})
     if features.given_names is not None:  # as the table has them, for joining with it
         frame = pd.DataFrame({X.index.name: features.given_names, "row": np.arange(1, len(X) + 1)})
     frame = frame.assign(**estimator.kind_.list_predictions(explanation.scores))
+    frame = frame.assign(**list_risks(estimator, explanation.scores[:, 0], times))
     sizes = np.abs(explanation.open_contributions).max(axis=1, initial=0.0)
     order = np.lexsort((-sizes, explanation.rows))
     names: list[list[str]] = [[] for _ in range(len(X))]

@@ -1,4 +1,4 @@
-"""Figures of gates, selections, subgroups, single predictions, the sparsity path and the quality of a model.
+"""Figures of gates, selections, subgroups, single predictions, the sparsity path, survival and model quality.
 
 Every function draws on ``ax``, or on new axes if there are none, and returns the axes. They need matplotlib:
 ``pip install 'lspin[plots]'``.
@@ -11,9 +11,9 @@ from lspin.plots.quality import (
     panel_path,
     predicted_against_true,
     sparsity_path,
-    survival_curves,
     waterfall,
 )
+from lspin.plots.survival import patient_survival, survival_by_group, survival_curves
 
 __all__ = [
     "calibration",
@@ -21,10 +21,12 @@ __all__ = [
     "gate_map",
     "gates_on_image",
     "panel_path",
+    "patient_survival",
     "predicted_against_true",
     "set_frequency",
     "sparsity_path",
     "subgroups",
+    "survival_by_group",
     "survival_curves",
     "waterfall",
 ]

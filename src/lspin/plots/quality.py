@@ -1,6 +1,5 @@
 """Figures of one prediction, of the sparsity path and of how good a model is."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +8,6 @@ import pandas as pd
 from lspin.explanation.record import Explanation
 from lspin.metrics import bin_by_confidence, expected_calibration_error
 from lspin.plots.drawing import (
-    COLOURS,
     DOWN,
     GREY,
     UP,
@@ -276,37 +274,4 @@ def calibration(
     ax.scatter(confidence, accuracy, s=20 + 180 * counts[used] / counts.sum(), color=DOWN, clip_on=False)
     ax.set(ylim=(-0.03, 1.03), **words)
     set_title(ax, f"expected calibration error {error:.3f}")
-    return ax
-
-
-def survival_curves(curves: Mapping[Any, tuple[np.ndarray, np.ndarray]], *, ax: "Axes | None" = None) -> "Axes":
-    """Survival curves of several groups.
-
-    Parameters
-    ----------
-    curves
-        For each group's name, the times at which survival falls and the survival from each time on.
-    ax
-        Axes to draw on.
-
-    Returns
-    -------
-    Axes
-        The axes that were drawn on.
-    """
-    ax = take_axes(ax, 4.6, 3.4)
-    styles = ("-", "--", "-.", ":")
-    for place, (name, (times, survival)) in enumerate(curves.items()):
-        ax.step(
-            np.concatenate([[0.0], np.asarray(times, float)]),
-            np.concatenate([[1.0], np.asarray(survival, float)]),
-            where="post",
-            color=COLOURS[place % len(COLOURS)],
-            linestyle=styles[place % len(styles)],
-            label=shorten([name])[0],
-        )
-    ax.set(xlabel="time", ylabel="survival", ylim=(0, 1.02), xlim=(0, None))
-    ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g}%")
-    if curves:
-        ax.legend(frameon=False, fontsize=8)
     return ax

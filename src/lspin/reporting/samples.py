@@ -8,10 +8,10 @@ import pandas as pd
 import scipy.sparse as sp
 
 from lspin.explanation.groups import order_gate_map
+from lspin.explanation.members import member_range
 from lspin.explanation.record import Explanation, explain
 from lspin.fitting.ensemble import GROUPS
 from lspin.fitting.found import average_memberships, count_findings
-from lspin.fitting.prediction import predict_member
 from lspin.metrics import GateSummary, summarise_gates
 from lspin.reporting.hiding import FEWEST_ALIKE, has_small_groups, hide_few, join_small_groups
 from lspin.tables.grid import Grid
@@ -92,7 +92,7 @@ def gather(estimator: Any, parts: list[tuple[Any, np.ndarray]], *, shows_samples
             for column in features
         },
         levels=levels,
-        spread=_spread(estimator, tables, explanation),
+        spread=member_range(estimator, tables, explanation.scores),
         summary=summarise_gates(used),
         n_given=n_given,
     )
@@ -177,18 +177,6 @@ def _column_of(table: Any, column: int, n_columns: int, levels: Any) -> np.ndarr
         missing = missing.toarray() if sp.issparse(missing) else missing
         numbers[missing[:, 0]] = np.nan
     return numbers
-
-
-def _spread(estimator: Any, tables: list[Any], explanation: Explanation) -> np.ndarray | None:
-    """The lowest and the highest prediction of the members: of the likeliest class, the response or the risk."""
-    if len(estimator.members_) == 1:
-        return None
-    kind: Kind = estimator.kind_
-    said = []
-    for member in estimator.members_:
-        outputs = np.concatenate([predict_member(member, table).outputs for table in tables])
-        said.append(kind.headline(kind.as_scores(outputs), explanation.scores))
-    return np.stack([np.min(said, axis=0), np.max(said, axis=0)], axis=1)
 
 
 # What the page is given --------------------------------------------------------------------------------------

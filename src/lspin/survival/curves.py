@@ -104,6 +104,10 @@ def median_survival(y: Any, *, weight: Any = None, level: float = 0.95) -> Media
     y, weight, level
         As in :func:`kaplan_meier`; the interval holds the times at which its band does not exclude one half.
 
+    Returns
+    -------
+    MedianSurvival
+        The median and the ends of its interval; infinite where the curve does not fall so far.
     """
     curve = kaplan_meier(y, weight=weight, level=level)
     return MedianSurvival(*(_first_half(part) for part in curve))
@@ -116,7 +120,20 @@ def _first_half(curve: StepFunction) -> float:
 
 
 def number_at_risk(y: Any, times: Any) -> np.ndarray:
-    """How many samples are still followed without the event just before each time."""
+    """How many samples are still followed without the event just before each time.
+
+    Parameters
+    ----------
+    y
+        Times and events; see :func:`read_survival`.
+    times
+        Any times.
+
+    Returns
+    -------
+    numpy.ndarray
+        One number for each time.
+    """
     survival = read_survival(y, needs_events=False)
     ended = np.searchsorted(np.sort(survival.time), np.asarray(times, np.float64), side="left")
     return len(survival.time) - ended

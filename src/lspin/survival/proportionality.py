@@ -31,10 +31,14 @@ def schoenfeld_residuals(y: Any, X: Any, *, log_hazard: Any) -> np.ndarray:
     log_hazard
         Log-hazard that a model predicts for these rows; the mean is weighted by the hazards.
 
+    Returns
+    -------
+    numpy.ndarray
+        One row for each event.
+
     Notes
     -----
     Tied events share one mean, Efron's. Events of the same time keep the order of the rows.
-
     """
     return _measure_events(*_read(y, X, log_hazard)).residuals
 
@@ -56,10 +60,14 @@ def check_proportionality(y: Any, X: Any, *, log_hazard: Any, time_scale: str = 
         Scale on which an effect may change: ``"rank"`` of the event times, ``"km"`` (one less the Kaplan-Meier
         estimate), ``"log"`` or ``"identity"``.
 
+    Returns
+    -------
+    Proportionality
+        The test of each column.
+
     Notes
     -----
     A column that is the same for all samples at risk has no test: its numbers are NaN.
-
     """
     if time_scale not in TIME_SCALES:
         raise ValueError(f"time_scale must be one of {', '.join(TIME_SCALES)}, got {time_scale!r}")

@@ -27,6 +27,7 @@ from lspin.survival import (
 )
 from lspin.survival.curves import martingale_residuals
 from lspin.survival.targets import Survival, sign_times, split_times
+from lspin.survival.units import read_times
 from lspin.tables.grid import Rows, gather
 from lspin.targets.base import TableEstimator
 from lspin.targets.intervals import SMALLEST_BIN, Interval, bootstrap
@@ -181,6 +182,12 @@ class Times(Kind):
     def survival(self, log_hazard: np.ndarray) -> np.ndarray:
         """Probability to be without the event at the times of the baseline, shape ``(n, n_times)``."""
         return survival_probability(self.known_baseline, log_hazard=log_hazard)
+
+    def risk(self, log_hazard: np.ndarray, times: Sequence[float]) -> np.ndarray:
+        """Probability of the event up to each time, shape ``(n, n_times)``."""
+        baseline = self.known_baseline
+        at = read_times(times, baseline.domain[1])
+        return 1 - survival_probability(baseline, log_hazard=log_hazard, times=at)
 
     # Words and tables.
 
@@ -409,6 +416,25 @@ class SurvivalModel(TableEstimator):
         risk = self.predict(X)
         survival = self.kind_.survival(risk)
         return survival if return_array else self._list_steps(survival, before=1.0)
+
+    def predict_risk(self, X: Any, times: Sequence[float]) -> np.ndarray:
+        """Probability of the event up to each time, shape ``(n_samples, n_times)``.
+
+        Parameters
+        ----------
+        X
+            Table.
+        times
+            Rising times within those of the training rows, in their unit: ``[12, 36, 60]`` for one, three and
+            five years where times are in months.
+
+        Returns
+        -------
+        numpy.ndarray
+            Probabilities.
+        """
+        risk = self.predict(X)
+        return self.kind_.risk(risk, times)
 
     def _list_steps(self, curves: np.ndarray, *, before: float) -> np.ndarray:
         steps = np.empty(len(curves), dtype=object)
