@@ -112,7 +112,7 @@ CASES = {
     "classes, eval set": ("plain", two, LSPINClassifier(**SMALL, n_restarts=2, patience=3)),
     "classes, labels alike": (
         "plain", three,
-        LSPINClassifier(**SMALL, **PRICE, stability=0.1, diversity=0.05, affinity="labels"),
+        LSPINClassifier(**SMALL, **PRICE, stability=0.006, diversity=0.003, affinity="labels"),
     ),
     "response": ("plain", np.asarray, LSPINRegressor(**SMALL)),
     "response linear": ("plain", np.asarray, LSPINRegressor(**LINEAR, **PRICE)),
@@ -122,7 +122,7 @@ CASES = {
     "rates, groups": ("groups", rates, LSPINRegressor(**GROUPS, loss="poisson")),
     "response wide": ("wide", np.asarray, LSPINRegressor(**SHORT, **PRICE)),
     "response counts": ("counts", np.asarray, LSPINRegressor(**SHORT, **PRICE)),
-    "response, rows alike": ("plain", np.asarray, LSPINRegressor(**SMALL, **PRICE, stability=0.1)),
+    "response, rows alike": ("plain", np.asarray, LSPINRegressor(**SMALL, **PRICE, stability=0.006)),
     "survival": ("plain", times, LSPINCox(**SMALL)),
     "survival linear": ("plain", times, LSPINCox(**LINEAR, **PRICE, ties="breslow")),
     "survival frame": ("frame", times, LSPINCox(**SMALL, **PRICE)),

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -93,7 +94,8 @@ def test_an_anchor_pulls_by_the_squared_distance_to_it():
 def test_a_table_without_zeros_costs_the_same_as_stored_entries(prediction_layers, own):
     architecture = replace(ARCHITECTURE, prediction_layers=prediction_layers, affinity="rbf")
     networks = init_networks(np.random.default_rng(1), architecture, START._replace(own=own))
-    tuning = TUNING._replace(strengths=STRENGTHS._replace(stability=0.2))
+    networks = jax.tree.map(jnp.asarray, networks)  # padding is known in JAX only
+    tuning = TUNING._replace(strengths=STRENGTHS._replace(stability=0.2, diversity=0.1))
     arguments = (jnp.uint32(1), QUIET, tuning, architecture)
     listed = list_entries(sp.csr_array(VALUES))
     # Two places of padding, as in a batch that is not the fullest.
@@ -101,7 +103,7 @@ def test_a_table_without_zeros_costs_the_same_as_stored_entries(prediction_layer
     entries = entries._replace(rows=entries.rows.at[-2:].set(N - 1))
     dense = objective(networks, make_batch(), *arguments)
     sparse = objective(networks, make_batch()._replace(values=entries, context=entries), *arguments)
-    np.testing.assert_allclose(sparse, dense, rtol=1e-3)
+    np.testing.assert_allclose(sparse, dense, rtol=1e-5)
 
 
 def test_a_large_value_opens_its_own_gate_and_a_small_one_shuts_it():
@@ -112,7 +114,7 @@ def test_a_large_value_opens_its_own_gate_and_a_small_one_shuts_it():
 
 
 @pytest.mark.parametrize("kind", ["rbf", "matrix"])
-def test_stability_raises_and_diversity_lowers_the_objective(kind):
+def test_unlike_gates_of_like_rows_and_shared_gates_of_others_cost(kind):
     architecture = replace(ARCHITECTURE, affinity=kind)
     batch = make_batch(affinity=jnp.full((N, N), 0.5) if kind == "matrix" else None)
 
@@ -120,7 +122,7 @@ def test_stability_raises_and_diversity_lowers_the_objective(kind):
         tuning = TUNING._replace(strengths=STRENGTHS._replace(**relations))
         return float(objective(NETWORKS, batch, jnp.uint32(1), QUIET, tuning, architecture)[0])
 
-    assert cost(diversity=1.0) < cost() < cost(stability=1.0)
+    assert cost(diversity=1.0) > cost() < cost(stability=1.0)
 
 
 @pytest.mark.parametrize("n_rows", [2, 7, N])

@@ -226,17 +226,25 @@ def test_balanced_classes_weigh_the_same_as_weights_by_hand(table, labels):
     np.testing.assert_allclose(balanced.decision_function(X), by_hand.decision_function(X), rtol=1e-4, atol=1e-4)
 
 
-def test_stability_makes_gates_of_neighbours_alike(table):
+def test_stability_makes_gates_of_neighbours_alike_and_diversity_those_of_others_unlike(table):
     X, y = table
+    kinds = X[:, 0] > 0
+    alike = np.equal.outer(kinds, kinds) * 1.0
+
+    def fit_gates(**settings):
+        return LSPINRegressor(**{**LINEAR, "max_epochs": 300}, sparsity=0.001, **settings).fit(X, y).gates(X)
 
     def spread(**settings):
-        gates = LSPINRegressor(**{**LINEAR, "max_epochs": 300}, sparsity=0.001, **settings).fit(X, y).gates(X)
+        gates = fit_gates(**settings)
         return ((gates[:, None] - gates[None]) ** 2).sum(axis=2).mean()
 
-    loose = spread()
-    assert spread(stability=3.0, affinity=lambda A, B: np.ones((len(A), len(B)))) < 0.5 * loose
-    assert spread(stability=3.0, affinity=np.ones((96, 96))) < 0.5 * loose
-    assert spread(diversity=0.3, affinity=np.zeros((96, 96))) > loose
+    loose = fit_gates()
+    far = ((loose[:, None] - loose[None]) ** 2).sum(axis=2).mean()
+    assert spread(stability=0.03, affinity=lambda A, B: np.ones((len(A), len(B)))) < 0.5 * far
+    assert spread(stability=0.03, affinity=np.ones((96, 96))) < 0.5 * far
+    diverse = fit_gates(diversity=0.003, affinity=alike)
+    assert (diverse[kinds] @ diverse[~kinds].T).mean() < 0.5 * (loose[kinds] @ loose[~kinds].T).mean()
+    assert diverse.sum() < loose.sum()  # no gate was opened for the sake of being different
 
 
 @pytest.mark.parametrize("affinity", ["rbf", "labels"])

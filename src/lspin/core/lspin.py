@@ -19,8 +19,10 @@ from lspin.core.rows import Batch
 
 # The schedule, in parts of the whole run.
 GATES_START = 0.1  # until then the predictor learns alone
-RELATIONS_START = 0.4  # until then stability and diversity are off
 GATES_SETTLE = 0.8  # from then on gates are fixed and noiseless, and the predictor alone learns
+# Of the time in which gates learn, the paper's two thirds: until then stability and diversity are off,
+RELATIONS_START = 2 / 3 * GATES_SETTLE
+RELATIONS_RISE = 0.05  # and then they rise
 
 SETTLED_RATE = 0.3  # of the learning rate, at the start of the last phase
 DECAY_UNIT = 5e-3  # what a decay or a shrinkage of 1 takes away in the first step, whatever the learning rate
@@ -89,7 +91,7 @@ def at_progress(progress: Array, strengths: Strengths) -> Moment:
     return Moment(
         noise_scale=strengths.noise_scale * (1 - (1 - strengths.final_noise) * progress),
         exploring=exploring,
-        relating=xp.astype(progress >= RELATIONS_START, xp.float32),
+        relating=xp.clip((progress - RELATIONS_START) / RELATIONS_RISE, 0.0, 1.0),
         price=xp.minimum(strengths.sparsity * risen_part(progress, strengths.price_rise), allowed),
         exchange=exploring * strengths.exchange * risen_part(progress, strengths.exchange_rise),
     )

@@ -53,8 +53,8 @@ class Strengths(NamedTuple):
     gate_decay_until: float  # part of the run after which the gating network's weights no longer decay
     gate_shrink: float  # pull on all weights of an input of the gating network together
     exchange: float  # share of the rows that see another row's gates
-    stability: float = 0.0
-    diversity: float = 0.0
+    stability: float = 0.0  # of a pair of rows of a batch
+    diversity: float = 0.0  # the same
     bandwidth: float = 1.0  # of the RBF affinity
     anchoring: float = 0.0  # pull of the predictor's weights towards the anchor
     price_rise: float = 0.0  # part of the run over which the sparsity rises to its full price
@@ -104,7 +104,7 @@ class Moment(NamedTuple):
 
     noise_scale: Array
     exploring: Array  # 1 while gates are noisy, 0 once they are settled
-    relating: Array  # 1 where stability and diversity are on, else 0
+    relating: Array  # what part of stability and diversity is on
     price: Array  # of an open gate
     exchange: Array  # share of the rows that see another row's gates
 
@@ -207,10 +207,13 @@ def objective(
     if tuning.anchor is not None:
         total += strengths.anchoring * ((networks.prediction[0].weights - tuning.anchor) ** 2).sum()
     if architecture.affinity is not None:
-        whole = batch.values.scatter(gates, architecture.n_features)
-        affinity = batch_affinity(batch, strengths.bandwidth, architecture)
-        total += moment.relating * strengths.stability * stability_penalty(whole, affinity, batch.shares)
-        total += moment.relating * strengths.diversity * diversity_penalty(whole, affinity, batch.shares)
+        noisy, settled = (
+            batch.values.scatter(part, architecture.n_features)
+            for part in (gates, shut_missing(settle_gates(means), batch.shut))
+        )
+        related = (batch_affinity(batch, strengths.bandwidth, architecture), batch.shares, batch.n_rows)
+        total += moment.relating * strengths.stability * stability_penalty(noisy, *related)
+        total += moment.relating * strengths.diversity * diversity_penalty(noisy, settled, *related)
     is_open = (means > -0.5).astype(means.dtype)
     return total, (is_open * (shares if batch.shut is None else shares * (1 - batch.shut))).sum()
 

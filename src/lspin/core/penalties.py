@@ -26,8 +26,8 @@ def certainty_penalty(means: Array, shares: Array) -> Array:
     return (xp.clip(xp.abs(means) - SURE, 0.0, None) ** 2 * shares).sum()
 
 
-def stability_penalty(gates: Array, affinity: Array, shares: Array) -> Array:
-    """How far the gates of similar samples differ.
+def stability_penalty(gates: Array, affinity: Array, shares: Array, n_rows: Array) -> Array:
+    """How far the gates of a sample differ from those of similar samples.
 
     Parameters
     ----------
@@ -37,19 +37,36 @@ def stability_penalty(gates: Array, affinity: Array, shares: Array) -> Array:
         Similarity of each pair of samples, in [0, 1], shape ``(n, n)``.
     shares
         Shape ``(n,)``.
+    n_rows
+        How many of the samples are no padding.
 
     Notes
     -----
-    The average over all pairs of ``K_ij ||z_i - z_j||^2``. The paper sums over the second sample of the
-    pair; an average keeps its meaning when the batch size changes.
+    The paper's term: for each sample the sum of ``K_ij ||z_i - z_j||^2`` over the samples of its batch; of that
+    the average over samples.
 
     """
-    return _average_over_pairs(affinity * squared_distances(gates), shares)
+    return _sum_over_partners(affinity * squared_distances(gates), shares, n_rows)
 
 
-def diversity_penalty(gates: Array, affinity: Array, shares: Array) -> Array:
-    """How little the gates of dissimilar samples differ: minus their average squared distance."""
-    return -_average_over_pairs((1.0 - affinity) * squared_distances(gates), shares)
+def diversity_penalty(gates: Array, settled: Array, affinity: Array, shares: Array, n_rows: Array) -> Array:
+    """How many open gates a sample shares with dissimilar samples.
+
+    Parameters
+    ----------
+    gates, settled
+        The gates with their noise and without it, shape ``(n, n_features)``.
+    affinity, shares, n_rows
+        As for :func:`stability_penalty`.
+
+    Notes
+    -----
+    The paper's term ``-(1 - K_ij) ||z_i - z_j||^2`` is ``(1 - K_ij) (2 z_i z_j - |z_i|^2 - |z_j|^2)``: it also
+    pays for every open gate, so that gates open which nobody needs. This is its first part alone. Partners count
+    without noise: what noise opens here and there would make each open gate cost something.
+
+    """
+    return _sum_over_partners((1.0 - affinity) * 2.0 * (gates @ settled.T), shares, n_rows)
 
 
 def rbf_affinity(inputs: Array, bandwidth: Array) -> Array:
@@ -71,5 +88,6 @@ def squared_distances(rows: Array) -> Array:
     return rows.__array_namespace__().clip(distances, 0.0, None)
 
 
-def _average_over_pairs(values: Array, shares: Array) -> Array:
-    return shares @ values @ shares
+def _sum_over_partners(values: Array, shares: Array, n_rows: Array) -> Array:
+    """The sum over the second sample of a pair, averaged over the first."""
+    return n_rows * (shares @ values @ shares)

@@ -62,11 +62,13 @@ CONTEXT_ONLY = Setting(
 )
 STABILITY = Setting(
     [NOT_NEGATIVE],
-    "How strongly similar samples are drawn to equal gates.",
+    "How strongly similar samples are drawn to equal gates: the paper's λ₂, the price of a squared difference of "
+    "gates for each pair of samples in a batch.",
 )
 DIVERSITY = Setting(
     [NOT_NEGATIVE],
-    "How strongly dissimilar samples are drawn to different gates.",
+    "How strongly dissimilar samples are kept from opening the same gates: the price of a shared gate for each "
+    "pair of samples in a batch.",
 )
 AFFINITY = Setting(
     [StrOptions({"rbf", "labels"}), callable, "array-like"],
