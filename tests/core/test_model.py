@@ -18,6 +18,7 @@ from lspin.core.model import (
     exchange_gates,
     fill_shut,
     gate_means,
+    hide_inputs,
     init_networks,
     list_weights,
     objective,
@@ -181,3 +182,26 @@ def test_gates_of_groups_follow_the_softmax_of_a_row():
 def test_weights_of_groups_are_among_all_weights():
     groups = Layer(np.ones((D, 2)), np.zeros(2))
     assert len(list_weights(NETWORKS._replace(groups=groups))) == len(list_weights(NETWORKS)) + 2
+
+
+def test_hidden_inputs_leave_the_sum_over_a_row_as_it_is_on_average():
+    whole = Dense(jnp.ones((2000, D)))
+    hidden = np.asarray(hide_inputs(whole, jnp.uint32(3), jnp.float32(0.2)).values)
+    np.testing.assert_allclose(np.unique(hidden), [0, 1.25])
+    assert np.mean(hidden == 0) == pytest.approx(0.2, abs=0.02)
+    assert hidden.mean() == pytest.approx(1, abs=0.02)
+
+
+def test_hidden_inputs_change_what_gates_learn_from_and_not_settled_gates():
+    hiding = replace(ARCHITECTURE, hides_inputs=True)
+    tuning = TUNING._replace(strengths=STRENGTHS._replace(hidden_share=0.5))
+    noisy = QUIET._replace(exploring=jnp.float32(1.0), noise_scale=jnp.float32(1e-6))
+    costs = [
+        [
+            float(objective(NETWORKS, make_batch(), jnp.uint32(1), moment, tuning, part)[0])
+            for moment in (QUIET, noisy)
+        ]
+        for part in (ARCHITECTURE, hiding)
+    ]
+    assert costs[0][0] == costs[1][0]
+    assert costs[0][1] != pytest.approx(costs[1][1], rel=1e-3)

@@ -38,6 +38,7 @@ class Architecture:
     loss: Loss
     affinity: str | None = None  # "rbf", "labels" or "matrix" where stability or diversity is asked for
     n_entries: int | None = None  # places for the stored entries of a batch; None for a dense table
+    hides_inputs: bool = False  # whether the gating network learns from rows with hidden inputs (dropout)
 
 
 class Strengths(NamedTuple):
@@ -63,6 +64,7 @@ class Strengths(NamedTuple):
     last_reached: float = 1.0  # part of the run at which it is there
     exchange_rise: float = 0.0  # part of the run over which the share of foreign gates rises from 0
     edge: float = 0.0  # pull on gates that are surer than it takes to be fully open or shut
+    hidden_share: float = 0.0  # of the gating network's inputs, drawn anew in every step (dropout)
 
 
 class Tuning(NamedTuple):
@@ -199,7 +201,8 @@ def objective(
 ) -> tuple[Array, Array]:
     """Loss and penalties of a batch, with sampled gates; and how many gates of a row are open without noise."""
     strengths = tuning.strengths
-    means, gates, outputs = explore(networks, batch, key, moment, tuning)
+    hidden_share = moment.exploring * strengths.hidden_share if architecture.hides_inputs else None
+    means, gates, outputs = explore(networks, batch, key, moment, tuning, hidden_share)
     shares = batch.values.by_row(batch.shares)
     total = architecture.loss.average(outputs, batch.target, batch.shares)
     total += moment.price * sparsity_penalty(means, moment.noise_scale, shares)
@@ -218,14 +221,16 @@ def objective(
     return total, (is_open * (shares if batch.shut is None else shares * (1 - batch.shut))).sum()
 
 
-def explore(networks: Networks, batch: Batch, key: Array, moment: Moment, tuning: Tuning) -> Explored:
+def explore(
+    networks: Networks, batch: Batch, key: Array, moment: Moment, tuning: Tuning, hidden_share: Array | None
+) -> Explored:
     """Sampled gates and what the predictor makes of them.
 
     A share of the rows sees the gates of another row, to which no gradient flows, so that the predictor cannot
     read the answer off the gates. Some rows see another row's values where gates are shut: this hides the zeros
     that would reveal which gates are shut.
     """
-    noise_key, exchange_key, other_key = split_key(key, 3)
+    noise_key, exchange_key, other_key, hiding_key = split_key(key, 4)
     partner_key, row_key = split_key(exchange_key, 2)
     values, share = batch.values, moment.exchange
 
@@ -233,17 +238,24 @@ def explore(networks: Networks, batch: Batch, key: Array, moment: Moment, tuning
         noise = normal(noise_key, means.shape)
         return shut_missing(sample_gates(means, moment.exploring * noise, moment.noise_scale), batch.shut)
 
-    means = gate_means(networks, batch.context, values)
+    context = batch.context if hidden_share is None else hide_inputs(batch.context, hiding_key, hidden_share)
+    means = gate_means(networks, context, values)
     gates = sample(means, noise_key)
     foreign = values.foreign(
         gates,
         draw_partners(partner_key, batch),
-        lambda partners: sample(gate_means(networks, batch.context, values, partners), other_key),
+        lambda partners: sample(gate_means(networks, context, values, partners), other_key),
     )
     seen = exchange_gates(gates, shut_missing(foreign, batch.shut), batch, row_key, share)
     gated = values.open(seen, tuning.owners)
     filled = fill_shut(spread_gates(seen, tuning.owners), batch, other_key, FILL * share)
     return Explored(means, gates, predict_outputs(networks, gated._replace(values=gated.values + filled)))
+
+
+def hide_inputs(context: AnyRows, key: Array, share: Array) -> AnyRows:
+    """What gates look at, with a share of it hidden and the rest enlarged, so that sums stay what they are."""
+    seen = uniform(key, context.values.shape) >= share
+    return context._replace(values=context.values * seen / (1 - share))
 
 
 def exchange_gates(gates: Array, foreign: Array, batch: Batch, key: Array, share: Array) -> Array:

@@ -188,6 +188,7 @@ def design(problem: Problem, prepared: Prepared, room: "Room | None") -> Archite
         loss=problem.kind.loss,
         affinity=problem.affinity,
         n_entries=None if room is None else room.n_batch,
+        hides_inputs=problem.recipe.hidden_share > 0,
     )
 
 
@@ -221,6 +222,7 @@ def tune(problem: Problem, job: Job, rows: Rows, prepared: Prepared) -> Tuning:
         last_reached=GATES_SETTLE if is_path else GOING_ON,
         exchange_rise=recipe.exchange_rise,
         edge=recipe.edge,
+        hidden_share=recipe.hidden_share,
     )
     return Tuning(strengths, prepared.owners, None if anchor is None else anchor.weights)
 

@@ -44,6 +44,7 @@ class Recipe(NamedTuple):
     edge: float = 0.0  # pull on gates that are surer than it takes to be fully open or shut
     exchange_rise: float = 0.0  # part of the run over which the share of foreign gates rises from 0
     strict_noise: float | None = None  # of a second run, which meets all foreign gates from its start
+    hidden_share: float = 0.0  # of the gating network's inputs, drawn anew in every step (dropout)
     anchoring: float = 0.0
     n_screened: int | None = None  # features that get a gate; None: all
     sees_scores: bool = False  # whether gates look at the scores of a ridge instead of at the inputs
