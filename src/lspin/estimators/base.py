@@ -57,7 +57,7 @@ from lspin.fitting.prediction import (
 from lspin.tables.encoding import Encoding
 from lspin.tables.grid import Grid, Rows, store_sparsely
 from lspin.tables.labels import read_weights
-from lspin.tables.reading import Levels, add_absent, columns_of_inputs, is_frame, read_table
+from lspin.tables.reading import Levels, add_absent, columns_of_inputs, is_frame, name_columns, read_table
 from lspin.targets.base import TableEstimator
 from lspin.targets.kind import Kind
 from lspin.targets.settings import declare, first
@@ -120,14 +120,22 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "panel_path_": pd.DataFrame(columns=list(PanelSize._fields)),
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: tuple | list | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        eval_set: tuple | list | None = None,
+        feature_names: Any = None,
+    ) -> Self:
         """Fit the model: groups of rows and what counts in each, or a gating and a prediction network.
 
         Parameters
         ----------
         X
-            Table of shape ``(n_samples, n_columns)``: a pandas or polars frame, a pyarrow table, an array or a
-            sparse matrix.
+            Table of shape ``(n_samples, n_columns)``: a pandas or polars frame, a pyarrow table, an array, a
+            sparse matrix, or an AnnData object, whose ``X`` and ``var_names`` are taken. A pandas frame whose
+            columns are all sparse is a sparse matrix with names.
             Categorical columns get one gate each; missing values are allowed, and their gate is shut.
         y
             Target, shape ``(n_samples,)``.
@@ -137,6 +145,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
             Rows to choose start and sparsity on, ``(X, y)`` or ``(X, y, sample_weight)``, instead of rows held out
             from ``X``; a list with one such tuple is taken too. The chosen model is then not fitted again, but a
             network with hidden layers is trained on from where it was chosen.
+        feature_names
+            Names of the columns of an array or a sparse matrix.
 
         Returns
         -------
@@ -144,6 +154,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
             The fitted estimator.
         """
         self.__dict__.pop("members_", None)
+        X = X if feature_names is None else name_columns(X, feature_names)
         self._validate_params()
         check_together(self)
         given = self._take(X, y, sample_weight)

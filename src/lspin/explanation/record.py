@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from lspin.explanation.contributions import SAMPLED, Attribution, attribute, pick
 from lspin.explanation.groups import group_patterns
 from lspin.tables.grid import Grid
-from lspin.tables.reading import Levels, columns_of_inputs
+from lspin.tables.reading import Levels, columns_of_inputs, is_anndata
 from lspin.targets.kind import Kind, ratio_of
 
 
@@ -363,7 +363,7 @@ def _join_methods(parts: list[Attribution]) -> np.ndarray:
 
 
 def _name_samples(X: Any, n_samples: int) -> np.ndarray:
-    names = X.index if isinstance(X, pd.DataFrame) else range(n_samples)
+    names = X.index if isinstance(X, pd.DataFrame) else X.obs_names if is_anndata(X) else range(n_samples)
     return np.array([str(name) for name in names], object)
 
 

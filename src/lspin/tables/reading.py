@@ -1,8 +1,9 @@
 """Frames, arrays and sparse matrices become numbers: names, levels and missing values."""
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -182,6 +183,60 @@ def unmask(X: Any) -> Any:
     return X.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
 
 
+class NamedMatrix(NamedTuple):
+    """A sparse matrix with names of its columns, which it cannot hold itself."""
+
+    values: sp.csr_array
+    names: list
+
+
+def name_columns(X: Any, names: Any) -> Any:
+    """An array or a sparse matrix with names of its columns."""
+    if is_anndata(X) or list_names(X) is not None:
+        raise ValueError(f"feature_names is for an array or a sparse matrix; the {type(X).__name__} has names")
+    X, listed = X if sp.issparse(X) else np.asarray(X), [str(name) for name in names]
+    if X.ndim != 2 or X.shape[1] != len(listed):
+        raise ValueError(f"feature_names holds {len(listed)} names, but X has the shape {X.shape}")
+    _refuse_twice(listed)
+    return NamedMatrix(sp.csr_array(X), listed) if sp.issparse(X) else pd.DataFrame(X, columns=listed)
+
+
+def split_names(X: Any) -> tuple[Any, list | None]:
+    """The values of what holds sparse ones under names, and the names; all else as it is, without names.
+
+    AnnData objects are taken by their ``X``; of pandas frames, those in which all columns are sparse.
+    """
+    if is_anndata(X):
+        X = _read_anndata(X)
+    if isinstance(X, NamedMatrix):
+        return X.values, X.names
+    if isinstance(X, pd.DataFrame) and X.shape[1] and all(_is_sparse_column(dtype) for dtype in X.dtypes):
+        _refuse_twice(list(X.columns))
+        return sp.csr_array(X.sparse.to_coo(), dtype=np.float64), list(X.columns)
+    return X, None
+
+
+def is_anndata(X: Any) -> bool:
+    """Whether X is an AnnData object; the package is not imported for it."""
+    return "anndata" in sys.modules and isinstance(X, sys.modules["anndata"].AnnData)
+
+
+def _read_anndata(adata: Any) -> Any:
+    use = "lspin.single_cell.rank_genes_groups(adata, groupby), which reads cells in batches"
+    if adata.isbacked or adata.X is None or not (sp.issparse(adata.X) or isinstance(adata.X, np.ndarray)):
+        found = "is backed by a file" if adata.isbacked else f"has an X of type {type(adata.X).__name__}"
+        raise TypeError(f"the AnnData object {found}, and fit needs all values in memory: call {use}")
+    names = list(adata.var_names)
+    if not sp.issparse(adata.X):
+        return pd.DataFrame(adata.X, index=adata.obs_names, columns=names)
+    _refuse_twice(names, "; make them unique with adata.var_names_make_unique()")
+    return NamedMatrix(sp.csr_array(adata.X), names)
+
+
+def _is_sparse_column(dtype: Any) -> bool:
+    return isinstance(dtype, pd.SparseDtype) and dtype.fill_value == 0 and dtype.subtype.kind in "biuf"
+
+
 def is_frame(X: Any) -> bool:
     """Whether X is a pandas, polars or pyarrow table.
 
@@ -240,10 +295,13 @@ def _missing_columns(frame: nw.DataFrame, names: list[str]) -> nw.DataFrame:
 
 
 def _refuse_duplicate_names(X: Any) -> None:
-    names = list_names(X) or []
+    _refuse_twice(list_names(X) or [])
+
+
+def _refuse_twice(names: list, advice: str = "") -> None:
     for name, count in Counter(names).items():
         if count > 1:
-            raise ValueError(f"column name {name!r} occurs {count} times; names must be unique")
+            raise ValueError(f"column name {name!r} occurs {count} times; names must be unique{advice}")
 
 
 def list_names(X: Any) -> list | None:

@@ -1,18 +1,26 @@
 """What every estimator of the package shares: how a table, a target and weights are read and checked."""
 
+import warnings
 from abc import abstractmethod
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, _safe_indexing
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from lspin.tables.grid import Grid, Rows
 from lspin.tables.labels import read_weights
 from lspin.tables.merging import merge_rows
-from lspin.tables.reading import Levels, is_frame, read_table, unmask
+from lspin.tables.reading import Levels, is_frame, read_table, split_names, unmask
 from lspin.targets.kind import Kind
 
 MOST = 2**31  # what the compiled loop can count to
@@ -96,12 +104,19 @@ class TableEstimator(BaseEstimator):
 
     def _check_table(self, X: Any, *, reset: bool) -> Any:
         """The table with names and number of columns checked; arrays become arrays of floats."""
+        X, names = split_names(X)
         if is_frame(X):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         kinds = [np.float64, np.float32]  # others become the first
-        return validate_data(
-            self, unmask(X), reset=reset, accept_sparse="csr", dtype=kinds, ensure_all_finite=False
-        )
+        with warnings.catch_warnings():
+            if sp.issparse(X):  # it can hold no names, so that their absence tells nothing
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
+            X = validate_data(
+                self, unmask(X), reset=reset, accept_sparse="csr", dtype=kinds, ensure_all_finite=False
+            )
+        if names is not None:
+            _check_feature_names(self, pd.DataFrame(columns=names), reset=reset)
+        return X
 
     def _store(self, table: Grid, levels: Levels) -> Grid:
         """The table in the form that the estimator works on, dense or sparse."""
