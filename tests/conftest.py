@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 
 import numpy as np
 import pytest
@@ -52,6 +53,28 @@ def regressor(table):
 @pytest.fixture(scope="session")
 def linear_regressor(table):
     return LSPINRegressor(**{**QUICK, "hidden_layer_sizes": ()}, sparsity=0.01).fit(*table)
+
+
+@pytest.fixture
+def press_after(monkeypatch):
+    """A function that has Ctrl-C pressed once training has gone through so many parts, twenty to a run."""
+    from lspin.core import training
+
+    def arrange(n_parts):
+        class Pressing(training.Pace):
+            n_learned = 0
+
+            def __init__(self):
+                self.n_steps = training.MOST_STEPS
+
+            def learn(self, seconds):
+                Pressing.n_learned += 1
+                if Pressing.n_learned == n_parts:
+                    signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(training, "Pace", Pressing)
+
+    return arrange
 
 
 @pytest.fixture(scope="session")

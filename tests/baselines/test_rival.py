@@ -1,7 +1,6 @@
 """What all trained rivals have from the one loop: patience, progress, history, interrupts."""
 
 import sys
-from unittest.mock import DEFAULT, Mock
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from lspin.baselines import (
     REALXRegressor,
     STGRegressor,
 )
-from lspin.core import training
 from lspin.fitting.ensemble import FitInterruptedWarning
 
 BRIEF = {"max_epochs": 200, "batch_size": 32, "random_state": 0}
@@ -58,14 +56,8 @@ def test_the_best_epoch_on_held_out_rows_is_kept(table):
     assert patient.history_["validation_loss"].isna().all()
 
 
-def test_progress_is_shown_and_an_interrupt_keeps_the_weights(table, monkeypatch, capsys):
-    def press(*_, **__):
-        if loop.call_count > 5:
-            raise KeyboardInterrupt
-        return DEFAULT
-
-    loop = Mock(wraps=training.advance, side_effect=press)
-    monkeypatch.setattr(training, "advance", loop)
+def test_progress_is_shown_and_an_interrupt_keeps_the_weights(table, press_after, monkeypatch, capsys):
+    press_after(5)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with pytest.warns(FitInterruptedWarning, match="kept the weights after 40 of 200 epochs"):
         model = NetRegressor((8,), verbose=1, **BRIEF).fit(*table)

@@ -2,13 +2,12 @@
 
 import io
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures.process import BrokenProcessPool
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from typer.testing import CliRunner
 import lspin
 from lspin import load
 from lspin.cli import commands as cli
+from lspin.cli import workflow
 
 RUNNER = CliRunner()
 TINY = ["--sparsity", "0.02", "--epochs", "20"]
@@ -568,27 +568,38 @@ def test_an_interrupt_before_there_is_a_model_ends_with_130(folder, tmp_path, mo
     assert not output.exists()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
-def test_an_interrupt_while_fitting_keeps_the_best_model_so_far(folder, tmp_path):
+def test_an_interrupt_while_fitting_keeps_what_there_is(folder, tmp_path, press_after):
+    press_after(3)
     output = tmp_path / "m.lspin"
-    quick = "from lspin.fitting import progress; progress.SECONDS_BETWEEN_LINES = 0"
-    code = f"{quick}; from lspin.cli import main; main()"
     options = ["-t", "diagnosis", "--drop", "response", "--sparsity", "0.02", "--epochs", "1000000"]
-    command = [sys.executable, "-c", code, "fit", str(folder / "patients.csv"), *options, "-o", str(output)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        for line in process.stderr:
-            if line.startswith("lspin: 0."):  # training is under way
-                break
-        assert not output.exists()
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        result, messages = process.communicate(timeout=120)
-    assert process.returncode == 0, messages
-    assert "Interrupted: the best model so far was kept." in messages
-    assert "Traceback" not in messages
-    assert f"Written to {output}." in result
+    result = run("fit", folder / "patients.csv", *options, "-o", output)
+    kept = "Interrupted: no fit is finished, kept the one under way after 100000 of 1000000 epochs"
+    assert kept in result.stderr
+    assert f"Written to {output}." in result.stdout
     assert set(load(output).classes_) == {"ill", "well"}
     assert [entry.name for entry in tmp_path.iterdir()] == ["m.lspin"]
+
+
+def test_an_interrupt_while_a_model_is_judged_once_more_ends_only_that(classifier, table, labels, press_after):
+    X = pd.DataFrame(table[0])
+    press_after(30)  # in the second of five folds
+    assert workflow.fit_held_out(classifier, X, SimpleNamespace(target=labels)) is None
+
+
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_the_command_ends_at_once_if_a_compilation_goes_on_without_it(is_busy):
+    code = (
+        "import atexit, signal, sys, threading\n"
+        "from lspin.cli import commands, main; from lspin.core import interrupts\n"
+        "commands.app = lambda: (print('done'), sys.exit(3))\n"
+        "left = threading.Event()\n"
+        f"name = interrupts.APART if {is_busy} else 'other'\n"
+        "threading.Thread(target=left.wait, name=name, daemon=name == 'other').start()\n"
+        "atexit.register(signal.raise_signal, signal.SIGINT)\n"
+        "main()"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (3, "done\n")
 
 
 def test_a_worker_that_is_killed_is_one_sentence(tmp_path, monkeypatch):

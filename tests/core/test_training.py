@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-from unittest.mock import DEFAULT, Mock
 
 import numpy as np
 import pandas as pd
@@ -9,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from conftest import QUICK
-from lspin import LSPINClassifier, LSPINRegressor
+from lspin import LSPINRegressor
 from lspin.baselines import NetRegressor
 from lspin.core import lspin, training
 from lspin.core.arrays import bucket_size
@@ -191,31 +190,38 @@ def test_early_stopping_keeps_the_best_epoch_of_the_last_phase(table):
     assert loss == pytest.approx(settled.min(), rel=1e-3)
 
 
-def interrupt_after(n_calls, monkeypatch):
-    """Press Ctrl-C once the training loop has been called so often."""
-
-    def press(*_, **__):
-        if loop.call_count > n_calls:
-            raise KeyboardInterrupt
-        return DEFAULT
-
-    loop = Mock(wraps=training.advance, side_effect=press)
-    monkeypatch.setattr(training, "advance", loop)
-
-
-def test_an_interrupt_keeps_the_best_so_far(table, monkeypatch):
-    interrupt_after(10, monkeypatch)
-    with pytest.warns(match="interrupted"):
+def test_an_interrupt_keeps_what_was_learned_if_no_fit_is_finished(table, press_after):
+    press_after(10)
+    with pytest.warns(match="no fit is finished, kept the one under way after 45 of 100 epochs, not judged"):
         model = LSPINRegressor(**QUICK, sparsity=0.01).fit(*table)
-    assert 0 < model.n_iter_ < 100
+    assert model.n_iter_ == 45
     assert np.isfinite(model.predict(table[0])).all()
+    assert model.path_.empty
 
 
-def test_an_interrupted_path_keeps_a_model(table, labels, monkeypatch):
-    interrupt_after(250, monkeypatch)
-    with pytest.warns(match="interrupted"):
-        model = LSPINClassifier(**QUICK).fit(table[0], labels)
-    assert model.score(table[0], labels) > 0.6
+@pytest.mark.parametrize("n_steps", [1, 7, 64])
+def test_where_the_loop_pauses_changes_no_number(table, monkeypatch, n_steps):
+    class Steady(training.Pace):
+        def __init__(self):
+            self.n_steps = n_steps
+
+        def learn(self, seconds):
+            pass
+
+    settings = {**QUICK, "max_epochs": 20, "batch_size": 16, "sparsity": 0.01}  # six steps an epoch
+    whole = LSPINRegressor(**settings).fit(*table)
+    monkeypatch.setattr(training, "Pace", Steady)
+    paused = LSPINRegressor(**settings).fit(*table)
+    np.testing.assert_array_equal(paused.predict(table[0]), whole.predict(table[0]))
+    pd.testing.assert_frame_equal(paused.history_, whole.history_)
+
+
+@pytest.mark.parametrize(("seconds", "n_steps"), [(2.0, 10), (0.2, 100), (0.1, 200), (1e-5, 800), (1e3, 1)])
+def test_the_loop_takes_as_many_steps_at_once_as_fit_into_a_moment(seconds, n_steps):
+    pace = training.Pace()
+    assert pace.n_steps == 100
+    pace.learn(seconds)
+    assert pace.n_steps == n_steps
 
 
 @pytest.mark.parametrize(

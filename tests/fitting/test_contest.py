@@ -152,8 +152,8 @@ def test_networks_win_only_if_they_are_better_on_the_same_rows(slip, start, grou
     monkeypatch.setattr(
         "lspin.fitting.contest.predict_counted", lambda members, grid: SimpleNamespace(outputs=next(said))
     )
-    fits = [Fit(None, np.zeros((1, 3)), False) for _ in splits]
-    choice = Choice(0.1, 0.0, [], fits, False)
+    fits = [Fit(None, np.zeros((1, 3))) for _ in splits]
+    choice = Choice(0.1, 0.0, [], fits)
     found = settle(problem, choice, contender, splits)
     assert (found.setting is not None) == (start == "groups")
     by_model = {standing.model: standing for standing in found.contest}
@@ -167,7 +167,7 @@ def test_networks_win_only_if_they_are_better_on_the_same_rows(slip, start, grou
 
 def test_a_constant_that_networks_chose_loses_to_groups(grouped):
     problem, splits, contender = grouped
-    assert settle(problem, Choice(1.0, 0.0, [], [], False), contender, splits).setting is not None
+    assert settle(problem, Choice(1.0, 0.0, [], []), contender, splits).setting is not None
 
 
 # What a user meets -------------------------------------------------------------------------------------------
@@ -227,7 +227,10 @@ def test_an_interrupt_while_networks_are_tried_keeps_the_model_of_groups(n_befor
 
     walk_path = rising.walk_path
     monkeypatch.setattr(rising, "walk_path", press)
-    with pytest.warns(FitInterruptedWarning, match="kept the best so far, 1 of 1 members"):
+    with pytest.warns(
+        FitInterruptedWarning,
+        match="kept the best model of groups so far, R² -0.004 on held-out",
+    ):
         model = LSPINRegressor(max_epochs=2, random_state=0).fit(X, y)
     assert len(made) == n_before
     assert model.start_ == "groups"

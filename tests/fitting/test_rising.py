@@ -87,7 +87,7 @@ def test_the_predictor_of_a_level_is_the_best_behind_its_gates(pictures, model):
     rows = Rows(Grid(X, None), y.astype(int), np.ones(len(y)), np.arange(len(y)))
     posed = Posed()
     posed.kind = model.kind_
-    settled = settle_predictor(posed, Fit(model.members_[0], np.zeros((0, 3)), False), rows)
+    settled = settle_predictor(posed, Fit(model.members_[0], np.zeros((0, 3))), rows)
     layer = settled.member.networks.prediction[0]
     gated = gate_rows(settled.member, rows)
     slopes = CROSS_ENTROPY.slope(gated @ layer.weights + layer.bias, rows.target) / len(y)

@@ -241,11 +241,12 @@ def fit(
     fitted = fit_table(chosen, outcome, settings, lambda text: say(text, quiet=quiet))
     say_remarks(fitted.remarks, quiet)
     fitted.estimator.save(output)
-    if fitted.interrupted:
-        say("Interrupted: the best model so far was kept.")
+    if fitted.cut_short is not None:
+        say(f"{fitted.cut_short[0].upper()}{fitted.cut_short[1:]}.")
     result = fitted.summary | {
         "file": str(output),
-        "interrupted": fitted.interrupted,
+        "interrupted": fitted.cut_short is not None,
+        "kept": fitted.cut_short,
         "remarks": [remark.text for remark in (*remarks, *fitted.remarks)],
     }
     with told_if_possible(output):

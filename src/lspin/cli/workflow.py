@@ -31,12 +31,12 @@ N_FOLDS = 5  # each is a fifth of the rows
 
 
 class Fitted(NamedTuple):
-    """A model, what is to be said about it, and whether its fit was cut short."""
+    """A model, what is to be said about it, and how its fit was cut short, if it was."""
 
     estimator: Any
     summary: dict[str, Any]
     remarks: tuple[Remark, ...]
-    interrupted: bool
+    cut_short: str | None  # which model was kept, where the fit was
 
 
 class Opened(NamedTuple):
@@ -59,10 +59,11 @@ def fit_table(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         estimator.fit(features.X, outcome.target)
-        interrupted = any(issubclass(warning.category, FitInterruptedWarning) for warning in caught)
+        reasons = [str(w.message) for w in caught if issubclass(w.category, FitInterruptedWarning)]
+        cut_short = reasons[0] if reasons else None
         score = held_out_score(estimator)
         helped_to_choose = score is not None
-        if score is None and not interrupted and estimator.n_features is not None:
+        if score is None and cut_short is None and estimator.n_features is not None:
             say("Fitting again without a fifth of the rows, to see how good it is on those.")
             score = fit_held_out(estimator, features.X, outcome)
     estimator.origin_ = {
@@ -75,7 +76,7 @@ def fit_table(
     others = [w for w in caught if not issubclass(w.category, FitInterruptedWarning)]
     texts = dict.fromkeys(str(w.message) for w in others if issubclass(w.category, UserWarning))
     remarks = tuple(Remark(text, is_warning=True) for text in texts)
-    return Fitted(estimator, summarise(estimator, features.X, outcome), remarks, interrupted)
+    return Fitted(estimator, summarise(estimator, features.X, outcome), remarks, cut_short)
 
 
 def held_out_score(estimator: Any) -> float | None:
@@ -105,10 +106,12 @@ def fit_held_out(estimator: Any, X: pd.DataFrame, outcome: Outcome) -> float | N
     }
     scores = []
     try:
+        warnings.simplefilter("error", FitInterruptedWarning)
         for train, test in list(folds.split(X, strata))[: None if len(X) <= SMALL_TABLE else 1]:
             model = clone(estimator).set_params(**settings).fit(X.iloc[train], outcome.target[train])
             scores.append(model.score(X.iloc[test], outcome.target[test]))
-    except (KeyboardInterrupt, ValueError):  # interrupted, or a part without two classes or any event
+    # Interrupted, or a part without two classes or any event.
+    except (KeyboardInterrupt, FitInterruptedWarning, ValueError):
         return None
     return float(np.mean(scores))
 

@@ -7,7 +7,8 @@ path of penalties, all folds of a table and all seeds share one compilation.
 import contextlib
 import ctypes
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
@@ -19,13 +20,17 @@ import platformdirs
 
 from lspin.core.arrays import Array, bucket_size
 from lspin.core.compiled import keep_programs
+from lspin.core.interrupts import Interrupt, call_apart, deferring
 from lspin.core.noise import random_bits, split_key
 from lspin.core.rows import AnyRows, AnyTable, Batch, Dense
 
 LARGEST = float(np.finfo(np.float32).max)
 MOST_PROGRAMS = 12  # kept in memory: each takes some 30 MB and 350 memory maps, of which Linux allows 65,530
 HISTORY_SIZE = 2048  # one size, so that runs of other lengths share a program
-N_PARTS = 20  # of a run, between which it may be interrupted
+N_PARTS = 20  # of a run, after each of which weights may be kept
+SECONDS_AT_ONCE = 0.2  # of the compiled loop, which cannot be interrupted
+FIRST_STEPS = 100  # of the loop at once, before it is known how long a step takes
+MOST_STEPS = 2**30
 
 Report = Callable[[float, float, float], None]  # part of the run that is done, loss, open gates
 
@@ -93,6 +98,20 @@ class Run(NamedTuple):
     best_loss: Array
     epochs_since_best: Array
     history: Array  # (history_size, 3): loss, validation loss, open gates
+    step: Array  # steps of the epoch under way that are done
+    totals: Array  # over these, of loss and open gates
+
+
+class Pace:
+    """How many steps the compiled loop takes at once: as many as fit into a moment."""
+
+    def __init__(self) -> None:
+        self.n_steps = FIRST_STEPS
+
+    def learn(self, seconds: float) -> None:
+        """Take as many as would have fitted, at most eight times as many as before."""
+        wanted = self.n_steps * SECONDS_AT_ONCE / max(seconds, 1e-6)
+        self.n_steps = int(np.clip(wanted, 1, min(8 * self.n_steps, MOST_STEPS)))
 
 
 class Trained(NamedTuple):
@@ -167,23 +186,41 @@ def train(
     tuning = jax.tree.map(lambda part: np.clip(part, -LARGEST, LARGEST).astype(_precision(part)), tuning)
     first, last = (int(np.ceil(part * max_epochs)) for part in (begin, end))
     run = start_run(start, np.uint32(seed), max(HISTORY_SIZE, bucket_size(max_epochs)), first)
-    interrupted = False
+    fixed = {"rows": rows, "valid": valid, "tuning": tuning, "limits": limits}
+    loop = partial(advance, **fixed, method=method, batch_size=batch_size)
     stages: list[tuple[float, Any]] = []
-    try:
-        for until in np.unique(np.linspace(1, last - first, N_PARTS + 1).astype(np.int32)):
-            run = advance(run, rows, valid, tuning, limits, until, method=method, batch_size=batch_size)
-            done = int(run.epoch)  # waits for the program
-            if report is not None:
+    with deferring() as interrupt:
+        for moment, until in go_through(run, loop, last - first, interrupt):
+            run, done, part = moment, int(moment.epoch), int(moment.clock) / max_epochs
+            if report is not None and done:
                 loss, _, n_open = np.asarray(run.history[done - 1])
-                report(int(run.clock) / max_epochs, float(loss), float(n_open))
-            if keeps_stages:
-                stages.append((int(run.clock) / max_epochs, jax.tree.map(np.asarray, run.weights)))
-            if done < until:
-                break
-    except KeyboardInterrupt:
-        interrupted = True
+                report(part, float(loss), float(n_open))
+            if keeps_stages and until is not None:
+                stages.append((part, jax.tree.map(np.asarray, run.weights)))
     history = np.asarray(run.history[: int(run.epoch)], np.float64)
-    return Trained(jax.tree.map(np.asarray, run.best), history, interrupted, stages)
+    return Trained(jax.tree.map(np.asarray, run.best), history, interrupt.asked, stages)
+
+
+def go_through(
+    run: Run, loop: Callable[..., tuple[Run, Array]], n_epochs: int, interrupt: Interrupt
+) -> Iterator[tuple[Run, int | None]]:
+    """The run moment by moment, with the epoch that a part of it was to reach where it has ended."""
+    pace = Pace()
+    try:
+        # The first call may have to compile, which takes seconds.
+        call_apart(lambda: loop(run, until=np.int32(0), n_steps=np.int32(0)), interrupt)
+        for until in np.unique(np.linspace(1, n_epochs, N_PARTS + 1).astype(np.int32)):
+            has_ended = False
+            while not (has_ended or interrupt.asked):
+                begun = time.monotonic()
+                run, ended = loop(run, until=until, n_steps=np.int32(pace.n_steps))
+                has_ended = bool(ended)  # waits for the program
+                pace.learn(time.monotonic() - begun)
+                yield run, until if has_ended else None
+            if interrupt.asked or int(run.epoch) < until:
+                return
+    except KeyboardInterrupt:
+        interrupt.asked = True
 
 
 def forget_programs(function: Any) -> None:
@@ -218,6 +255,8 @@ def start_run(weights: Any, key: np.uint32, history_size: int, clock: int = 0) -
         best_loss=np.float32(np.inf),
         epochs_since_best=np.int32(0),
         history=np.zeros((history_size, 3), np.float32),
+        step=np.int32(0),
+        totals=np.zeros(2, np.float32),
     )
     return jax.tree.map(jnp.asarray, run)
 
@@ -230,20 +269,25 @@ def advance(
     tuning: Any,
     limits: Limits,
     until: Array,
+    n_steps: Array,
     *,
     method: Method,
     batch_size: int,
-) -> Run:
-    """Train until so many epochs are done, the schedule has ended or the validation loss no longer falls."""
+) -> tuple[Run, Array]:
+    """Train until so many epochs are done, the schedule has ended or the validation loss no longer falls.
 
-    def goes_on(run: Run) -> Array:
+    It goes no further than so many steps, and says whether it has ended. Where it pauses changes no number.
+    """
+    n_batches = jnp.maximum(rows.n_rows // batch_size, 1)
+
+    def has_ended(run: Run) -> Array:
         stale = has_settled(run.clock, method, limits) & (run.epochs_since_best >= limits.patience)
-        return (run.epoch < until) & (run.clock < limits.max_epochs) & ~stale
+        return (run.epoch >= until) | (run.clock >= limits.max_epochs) | stale
 
-    def run_epoch(run: Run) -> Run:
-        key, order_key, step_key = split_key(run.key, 3)
+    def run_epoch(state: tuple[Run, Array]) -> tuple[Run, Array]:
+        run, left = state
+        _, order_key, step_key = split_key(run.key, 3)
         order = shuffle_rows(order_key, rows)
-        n_batches = jnp.maximum(rows.n_rows // batch_size, 1)
 
         def take_step(step: Array, state: tuple) -> tuple:
             weights, moments, totals = state
@@ -257,15 +301,29 @@ def advance(
             weights = method.update(weights, directions, progress, tuning)
             return weights, moments, totals + jnp.stack([loss, n_open])
 
-        start = (run.weights, run.moments, jnp.zeros(2))
-        weights, moments, totals = jax.lax.fori_loop(0, n_batches, take_step, start)
-        loss, n_open = totals / n_batches
-        valid_loss = validation_loss(method, weights, valid, tuning, batch_size)
-        run = run._replace(weights=weights, moments=moments, key=key, epoch=run.epoch + 1, clock=run.clock + 1)
-        run = run._replace(history=run.history.at[run.epoch - 1].set(jnp.stack([loss, valid_loss, n_open])))
+        last = jnp.minimum(run.step + left, n_batches)
+        start = (run.weights, run.moments, run.totals)
+        weights, moments, totals = jax.lax.fori_loop(run.step, last, take_step, start)
+        left = left - (last - run.step)
+        run = run._replace(weights=weights, moments=moments, totals=totals, step=last)
+        return jax.lax.cond(last == n_batches, end_epoch, lambda run: run, run), left
+
+    def end_epoch(run: Run) -> Run:
+        loss, n_open = run.totals / n_batches
+        valid_loss = validation_loss(method, run.weights, valid, tuning, batch_size)
+        run = run._replace(
+            key=split_key(run.key, 3)[0],
+            epoch=run.epoch + 1,
+            clock=run.clock + 1,
+            step=jnp.zeros_like(run.step),
+            totals=jnp.zeros_like(run.totals),
+            history=run.history.at[run.epoch].set(jnp.stack([loss, valid_loss, n_open])),
+        )
         return keep_best(run, valid_loss + method.price(tuning) * n_open, method, limits)
 
-    return jax.lax.while_loop(goes_on, run_epoch, run)
+    start = (run, n_steps)
+    run, _ = jax.lax.while_loop(lambda state: (state[1] > 0) & ~has_ended(state[0]), run_epoch, start)
+    return run, has_ended(run)
 
 
 def shuffle_rows(key: Array, rows: TrainingRows) -> Array:

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from lspin.core.interrupts import deferring
 from lspin.core.model import list_weights
 from lspin.estimators import settings
 from lspin.estimators.posing import check_panel, check_together, plan_fits, pose, unwrap_eval_set
@@ -175,14 +176,17 @@ class LSPINBase(TransformerMixin, TableEstimator):
             )
             problem = pose(self, given, panels.for_networks.encoding.features)
         plan = plan_fits(self, problem)
-        self._keep(solve(problem, valid, plan, rng, split_seed=split_seed, panels=panels))
-        self._matched = match_groups(self.members_, given.rows.grid, given.rows.weight)
-        self._learn_from(given.kind, given.rows, predict_counted(self.members_, given.rows.grid).outputs)
+        solution = solve(problem, valid, plan, rng, split_seed=split_seed, panels=panels)
+        with deferring() as interrupt:
+            self._keep(solution)
+            self._matched = match_groups(self.members_, given.rows.grid, given.rows.weight)
+            self._learn_from(given.kind, given.rows, predict_counted(self.members_, given.rows.grid).outputs)
+        if solution.remark is None and interrupt.asked:
+            solution = solution._replace(remark="interrupted: the fit was finished already and is whole")
+        self._warn(solution)
         return self
 
     def _keep(self, solution: Solution) -> None:
-        if not solution.fits:
-            raise KeyboardInterrupt
         self.sparsity_ = solution.sparsity
         self.weight_decay_ = solution.weight_decay
         self.path_ = pd.DataFrame(solution.path, columns=list(Candidate._fields))
@@ -194,15 +198,10 @@ class LSPINBase(TransformerMixin, TableEstimator):
         self.start_ = solution.start
         self.contest_ = pd.DataFrame(solution.contest, columns=list(Standing._fields))
         self.members_ = [fit.member for fit in solution.fits]
-        self._warn(solution)
 
     def _warn(self, solution: Solution) -> None:
-        if solution.interrupted:
-            warnings.warn(
-                f"interrupted: kept the best so far, {len(solution.fits)} of {self.n_members} members",
-                FitInterruptedWarning,
-                stacklevel=4,
-            )
+        if solution.remark is not None:
+            warnings.warn(solution.remark, FitInterruptedWarning, stacklevel=3)
         elif (wanted := self.n_features) is not None:
             nearest = min((row.n_features for row in solution.path), key=lambda n: abs(n - wanted))
             if abs(nearest - wanted) > 1:
@@ -210,7 +209,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
                     f"no sparsity was found at which the median row opens {wanted} gates; "
                     f"the nearest reached is {nearest:g}, at sparsity={solution.sparsity:.3g}",
                     ConvergenceWarning,
-                    stacklevel=4,
+                    stacklevel=3,
                 )
 
     def _store(self, table: Grid, levels: Levels) -> Grid:

@@ -156,10 +156,10 @@ class Contender:
         source = np.concatenate([rows.source for rows in valid])
         return order[np.searchsorted(self.level.source, source, sorter=order)]
 
-    def choice(self, *, interrupted: bool) -> Choice:
+    def choice(self) -> Choice:
         """What the search found, if this is it."""
         setting = self.level.setting
-        return Choice(self.price, setting.penalty, self.path, [], interrupted, setting, self.stand())
+        return Choice(self.price, setting.penalty, self.path, [], setting, self.stand())
 
     @property
     def name(self) -> str:
@@ -442,7 +442,7 @@ def near_bar(problem: Problem, contender: Contender, splits: list[Split]) -> flo
 def settle(problem: Problem, choice: Choice, contender: Contender, splits: list[Split]) -> Choice:
     """The network's choice, or the model of groups where that is as good on the same held-out rows."""
     if len(choice.fits) < len(splits):  # a constant, or no time for a network
-        return contender.choice(interrupted=choice.interrupted)
+        return contender.choice()
     valid = [split.valid for split in splits]
     outputs = [
         predict_counted([fit.member], rows.grid).outputs for fit, rows in zip(choice.fits, valid, strict=True)
@@ -455,5 +455,5 @@ def settle(problem: Problem, choice: Choice, contender: Contender, splits: list[
         wins = np.average(theirs - own, weights=weight) <= problem.tolerance * contender.gain
     else:
         wins = excess(own, theirs, weight) > TIE
-    judged = choice if wins else contender.choice(interrupted=choice.interrupted)
+    judged = choice if wins else contender.choice()
     return judged._replace(contest=contender.stand(theirs, places, loses=bool(wins)))

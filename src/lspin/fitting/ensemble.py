@@ -14,15 +14,17 @@ from lspin.fitting.contest import (
     find_contender,
     settle,
 )
-from lspin.fitting.fit import Fit, Job, fit_job, prepare_job
+from lspin.fitting.fit import Fit, Job, prepare_job
 from lspin.fitting.groups import Panel
 from lspin.fitting.judging import Standing
+from lspin.fitting.keeping import keep_finished
 from lspin.fitting.panels import Panels, PanelSize, find_panels
 from lspin.fitting.path import (
     N_WAVES,
     WAVE,
     Candidate,
     Choice,
+    Ledger,
     Split,
     choose_price,
     fallback_decay,
@@ -34,6 +36,7 @@ from lspin.fitting.path import (
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
 from lspin.fitting.rising import choose_rising, list_problems
+from lspin.fitting.running import LostWorkerError
 from lspin.tables.encoding import relearn_encoding
 from lspin.tables.grid import Rows
 
@@ -67,26 +70,18 @@ class Solution(NamedTuple):
     path: list[Candidate]
     fits: list[Fit]
     n_starts: int  # tried for each sparsity
-    interrupted: bool
     start: str  # "networks" or "groups"
     contest: tuple[Standing, ...]  # what was judged on held-out rows
     panel_path: list[PanelSize]
+    remark: str | None = None  # which model was kept and how it was judged, where the fit was cut short
 
     @classmethod
-    def of(
-        cls, choice: Choice, fits: list[Fit], n_starts: int, panels: Panels | None, *, interrupted: bool
-    ) -> Self:
+    def of(cls, choice: Choice, fits: list[Fit], n_starts: int, panels: Panels | None) -> Self:
         """The solution that follows from a choice."""
         start = NETWORKS if choice.setting is None else GROUPS
-        sizes = [] if panels is None else panels.list_path(_find_candidate(choice) if start == NETWORKS else None)
+        sizes = [] if panels is None else panels.list_path(choice.candidate if start == NETWORKS else None)
         settings = choice.sparsity, choice.weight_decay, choice.path
-        return cls(*settings, fits, n_starts, interrupted, start, choice.contest, sizes)
-
-
-def _find_candidate(choice: Choice) -> Candidate:
-    """The chosen row of a path, or what is known of it where there is none."""
-    unknown = Candidate(choice.sparsity, choice.weight_decay, *4 * [float("nan")])
-    return next((row for row in choice.path if row[:2] == unknown[:2]), unknown)
+        return cls(*settings, fits, n_starts, start, choice.contest, sizes)
 
 
 def draw_seed(rng: np.random.RandomState) -> int:
@@ -121,7 +116,7 @@ def solve(
 ) -> Solution:
     """Fit as planned; ``valid`` are rows the user gave to judge by, and a panel has the columns that may be used.
 
-    Interrupted from the keyboard, it returns the members there are by then.
+    Interrupted from the keyboard, or left by its workers, it returns the best of what is finished by then.
     """
     seeds = [draw_seed(rng) for _ in range(max(plan.n_members, plan.n_restarts))]
     splits = _splits(problem, valid, plan.validation_fraction, split_seed)
@@ -131,20 +126,26 @@ def solve(
     problem = replace(problem, n_valid=max((len(split.valid.target) for split in splits), default=0))
     tried = seeds[: plan.n_restarts if valid is not None else 1]
     n_tried = _count_settings(problem) * len(splits) * len(tried)
-    with Progress(_count_fits(plan, n_tried), shown=plan.shows_progress) as progress:
-        choice = _choose(problem, splits, plan, tried, progress, contender)
-        problem = problem if choice.recipe is None else replace(problem, recipe=choice.recipe)
-        ready = choice.fits[:1] if _may_serve(plan, choice, valid) else []
-        jobs = [_member_job(problem, splits, valid, plan, choice, seed) for seed in seeds[: plan.n_members]]
-        if panels is not None:
-            jobs = [_give_panel(problem, splits, panels, job) for job in jobs]
-        if choice.interrupted:
-            # A model of groups takes no time worth speaking of.
-            fits = ready if choice.setting is None else [fit_job(problem, jobs[0])]
-            return Solution.of(choice, fits, len(tried), panels, interrupted=True)
-        jobs = _share(problem, jobs[len(ready) :], plan)
-        fits, interrupted = run_jobs(problem, jobs, plan.n_jobs, progress)
-    return Solution.of(choice, ready + fits, len(tried), panels, interrupted=interrupted)
+    ledger = Ledger()
+
+    def plan_job(choice: Choice, seed: int = seeds[0]) -> Job:
+        job = _member_job(problem, splits, valid, plan, choice, seed)
+        return job if panels is None else _give_panel(problem, splits, panels, job)
+
+    try:
+        with Progress(_count_fits(plan, n_tried), shown=plan.shows_progress) as progress:
+            choice = ledger.choice = _choose(problem, splits, plan, tried, progress, contender, ledger)
+            problem = problem if choice.recipe is None else replace(problem, recipe=choice.recipe)
+            if _may_serve(plan, choice, valid):
+                ledger.members[-1] = choice.fits[0]
+            jobs = [plan_job(choice, seed) for seed in seeds[len(ledger.members) : plan.n_members]]
+            run_jobs(problem, _share(problem, jobs, plan), plan.n_jobs, progress, ledger.members)
+        return Solution.of(choice, ledger.list_members(), len(tried), panels)
+    except (KeyboardInterrupt, LostWorkerError) as error:
+        kept = keep_finished(problem, splits, contender, ledger, plan_job, plan.n_members, error)
+        reason = str(error) if isinstance(error, LostWorkerError) else "interrupted"
+        solution = Solution.of(kept.choice, kept.fits, len(tried), panels)
+        return solution._replace(remark=f"{reason}: {kept.remark}")
 
 
 def _give_panel(problem: Problem, splits: list[Split], panels: Panels, job: Job) -> Job:
@@ -213,21 +214,20 @@ def _choose(
     seeds: list[int],
     progress: Progress,
     contender: Contender | None,
+    ledger: Ledger,
 ) -> Choice:
     decay = fallback_decay(problem)
     if plan.n_features is not None:
-        return _match_features(problem, splits, plan, seeds[0], progress, contender)
+        return _match_features(problem, splits, plan, seeds[0], progress, contender, ledger)
     if plan.sparsity is not None:
-        return Choice(plan.sparsity, decay, [], [], False)
+        return Choice(plan.sparsity, decay, [], [])
     bar = np.inf if contender is None else -np.inf
     if contender is not None and NETWORKS in plan.starts:
         bar = find_bar(problem, contender, splits)
     if contender is not None and bar == -np.inf:
-        return contender.choice(interrupted=False)
-    if problem.recipe.path is not None and splits:
-        choice = choose_rising(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress, bar=bar)
-    else:
-        choice = choose_price(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress, bar=bar)
+        return contender.choice()
+    search = choose_rising if problem.recipe.path is not None and splits else choose_price
+    choice = search(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress, ledger=ledger, bar=bar)
     return choice if contender is None else settle(problem, choice, contender, splits)
 
 
@@ -238,27 +238,29 @@ def _match_features(
     seed: int,
     progress: Progress,
     contender: Contender | None,
+    ledger: Ledger,
 ) -> Choice:
     """The price of a wanted number of features, or the model of groups with so many if that is as good."""
     assert plan.n_features is not None
     if contender is not None and (NETWORKS not in plan.starts or find_bar(problem, contender, splits) == -np.inf):
-        return contender.choice(interrupted=False)
+        return contender.choice()
     job = Job(np.arange(problem.n_rows), problem.rows.weight, None, 0.0, fallback_decay(problem), seed)
-    found = find_price(problem, plan.n_features, job, n_jobs=plan.n_jobs, progress=progress)
-    if contender is None or found.interrupted:
+    found = find_price(problem, plan.n_features, job, n_jobs=plan.n_jobs, progress=progress, ledger=ledger)
+    if contender is None:
         return found
     jobs = [make_job(split, found.sparsity, job.weight_decay, seed) for split in splits]
-    fits, interrupted = run_jobs(problem, jobs, plan.n_jobs, progress)
-    judged = settle(problem, found._replace(fits=fits, interrupted=interrupted), contender, splits)
+    done: dict[int, Fit] = {}
+    run_jobs(problem, jobs, plan.n_jobs, progress, done)
+    judged = settle(problem, found._replace(fits=[done[place] for place in sorted(done)]), contender, splits)
     return found._replace(contest=judged.contest) if judged.setting is None else judged
 
 
 def _may_serve(plan: Plan, choice: Choice, valid: Rows | None) -> bool:
-    """Whether a model of the search is a member as it is: it saw all the rows, or there is no time left."""
+    """Whether a model of the search is a member as it is, since it saw all the rows."""
     # A level of a rising price is a draft, from which training goes on.
-    is_final = choice.setting is None and choice.start is None
+    is_final = choice.setting is None and choice.start is None and bool(choice.fits)
     saw_all_rows = is_final and (plan.n_features is not None or valid is not None)
-    return choice.interrupted or (saw_all_rows and not plan.bootstrap)
+    return saw_all_rows and not plan.bootstrap
 
 
 def goes_on(plan: Plan) -> bool:

@@ -51,7 +51,14 @@ class Fit(NamedTuple):
 
     member: Member
     history: np.ndarray  # (n_epochs, 3), columns as in HISTORY
-    interrupted: bool
+
+
+class UnfinishedError(KeyboardInterrupt):
+    """Training was interrupted; the model is as it was by then."""
+
+    def __init__(self, fit: Fit, sparsity: float, weight_decay: float, max_epochs: int) -> None:
+        super().__init__(fit, sparsity, weight_decay, max_epochs)
+        self.fit, self.sparsity, self.weight_decay, self.max_epochs = fit, sparsity, weight_decay, max_epochs
 
 
 def training_rows(problem: Problem, job: Job) -> Rows:
@@ -90,13 +97,23 @@ def fit_groups(problem: Problem, job: Job, rows: Rows) -> Fit:
         member = make_member(rows, encoding, problem.kind, job.setting, labels)
     outputs, n_open = predict_counted([member], rows.grid)
     loss = problem.kind.loss.average(outputs, rows.target, rows.weight / rows.weight.sum())
-    return Fit(member, np.array([[loss, np.nan, np.average(n_open, weights=rows.weight)]]), False)
+    return Fit(member, np.array([[loss, np.nan, np.average(n_open, weights=rows.weight)]]))
+
+
+def fit_constant(problem: Problem) -> Fit:
+    """A model whose gates are all shut."""
+    rows, encoding = problem.rows, problem.encoding
+    shut = Layer(np.zeros((encoding.n_context, encoding.n_features)), np.full(encoding.n_features, SHUT))
+    level = Layer(np.zeros((len(encoding.owners), problem.kind.n_outputs)), problem.kind.constant(rows))
+    outputs = np.tile(level.bias, (len(rows.target), 1))
+    loss = problem.kind.loss.average(outputs, rows.target, rows.weight / rows.weight.sum())
+    return Fit(Member(encoding, Networks((shut,), (level,), None)), np.array([[loss, np.nan, 0.0]]))
 
 
 def train_networks(problem: Problem, job: Job, rows: Rows, report: Report | None) -> Fit:
     """Train both networks from a random start, or go on from given weights."""
     prepared, trained = _train(problem, job, rows, report, begin=0.0 if job.start is None else GOING_ON)
-    return Fit(finish_member(trained.weights, prepared, rows), trained.history, trained.interrupted)
+    return Fit(finish_member(trained.weights, prepared, rows), trained.history)
 
 
 class Stage(NamedTuple):
@@ -112,7 +129,7 @@ def train_stages(problem: Problem, job: Job, report: Report | None) -> list[Stag
     rows = training_rows(problem, job)
     prepared, trained = _train(problem, job, rows, report, keeps_stages=True, end=GATES_SETTLE)
     return [
-        Stage(done, weights, Fit(finish_member(weights, prepared, rows), trained.history, trained.interrupted))
+        Stage(done, weights, Fit(finish_member(weights, prepared, rows), trained.history))
         for done, weights in trained.stages
     ]
 
@@ -121,7 +138,7 @@ def settle_networks(problem: Problem, job: Job) -> Fit:
     """The gates that a job starts from, fixed, and the predictor behind them after a short last phase."""
     rows = training_rows(problem, job)
     prepared, trained = _train(problem, job, rows, None, begin=GATES_SETTLE, n_steps=SETTLING_STEPS)
-    return Fit(finish_member(trained.weights, prepared, rows), trained.history, trained.interrupted)
+    return Fit(finish_member(trained.weights, prepared, rows), trained.history)
 
 
 def _train(
@@ -172,6 +189,11 @@ def _train(
         f"try a smaller learning_rate (it was {problem.recipe.learning_rate:g}), and check that sparsity and "
         "noise_scale are of ordinary size",
     )
+    if trained.interrupted:
+        if not len(trained.history):
+            raise KeyboardInterrupt
+        fit = Fit(finish_member(trained.weights, prepared, rows), trained.history)
+        raise UnfinishedError(fit, job.sparsity, job.weight_decay, max_epochs)
     return prepared, trained
 
 

@@ -1,10 +1,9 @@
 """Choosing the sparsity: a path of prices judged on held-out rows, or the price of a wanted number of features."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
 from lspin.core.model import Networks
 from lspin.fitting.fit import Fit, Job, fit_job, prepare_job
@@ -14,6 +13,7 @@ from lspin.fitting.prediction import Counted, predict_counted
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
 from lspin.fitting.recipe import Recipe
+from lspin.fitting.running import run_tasks
 from lspin.tables.grid import Rows, take_rows
 from lspin.tables.merging import find_shared
 from lspin.targets.kind import Kind
@@ -26,6 +26,7 @@ TOO_MANY = 1e3  # cost of a feature beyond those a recipe allows the median row
 ONE_ERROR = 1.0  # standard error of the loss within which fewer features are preferred,
 ALL_GAIN = 1.0  # where the tolerance is all there is to gain; below, the cost of features decides
 FALLBACK_PRICE = 0.01  # where a table has too few rows to hold any out
+T = TypeVar("T")
 WAVE = 3  # prices tried at once while searching for a number of features
 N_WAVES = 4
 
@@ -61,11 +62,29 @@ class Choice(NamedTuple):
     weight_decay: float
     path: list[Candidate]
     fits: list[Fit]  # models with the chosen settings
-    interrupted: bool
     setting: Setting | None = None  # of a model of groups, where that was chosen
     contest: tuple[Standing, ...] = ()  # what it was chosen from, where groups and networks compete
     start: Networks | None = None  # weights to go on from, where a level of a rising price was chosen
     recipe: Recipe | None = None  # of the run that was chosen, where several compete
+
+    @property
+    def candidate(self) -> Candidate:
+        """The chosen row of the path, or what is known of it where there is none."""
+        unknown = Candidate(self.sparsity, self.weight_decay, *4 * [float("nan")])
+        return next((row for row in self.path if row[:2] == unknown[:2]), unknown)
+
+
+class Ledger:
+    """What a search has finished by now, so that an interrupt loses none of it."""
+
+    def __init__(self) -> None:
+        self.choose: Callable[[], Choice | None] = lambda: None  # the best of what is finished, if there is any
+        self.choice: Choice | None = None  # once the search has ended
+        self.members: dict[int, Fit] = {}  # of the model itself, by their place; -1: one that the search made
+
+    def list_members(self) -> list[Fit]:
+        """Finished members in their order."""
+        return [self.members[place] for place in sorted(self.members)]
 
 
 def fallback_decay(problem: Problem) -> float:
@@ -152,6 +171,7 @@ def choose_price(
     seeds: list[int],
     n_jobs: int | None,
     progress: Progress,
+    ledger: Ledger,
     bar: float = np.inf,
 ) -> Choice:
     """Try a path of prices on every split and choose the one that costs least on the held-out rows.
@@ -167,20 +187,24 @@ def choose_price(
 
     """
     if not splits:
-        return Choice(FALLBACK_PRICE, fallback_decay(problem), [], [], False)
+        return Choice(FALLBACK_PRICE, fallback_decay(problem), [], [])
     closed = judge_closed(problem, splits)
     drafts = [prepare_job(problem, make_job(split, 0.0, 0.0, 0)) for split in splits]
     tried: list[Tried] = []
-    interrupted = False
+    ledger.choose = lambda: choose_tried(problem, splits, closed, tried) if tried else None
     for settings in _stages(problem, closed.candidate.sparsity, tried, walks=len(seeds) == 1):
-        found, interrupted = try_settings(problem, splits, drafts, settings, seeds, n_jobs, progress)
-        tried += found
-        if interrupted or min(t.candidate.validation_loss for t in tried) > bar:
+        try_settings(problem, splits, drafts, settings, seeds, n_jobs, progress, tried)
+        if min(t.candidate.validation_loss for t in tried) > bar:
             break
+    return choose_tried(problem, splits, closed, tried)
+
+
+def choose_tried(problem: Problem, splits: list[Split], closed: Tried, tried: list[Tried]) -> Choice:
+    """The best of what was tried, or the constant."""
     # Ties go to the sparser model.
     tried = sorted([closed, *tried], key=lambda t: -t.candidate.sparsity)
     target = np.concatenate([split.valid.target for split in splits])
-    beaten = interrupted or any(beats_constant(t.candidate, closed.candidate, target, problem.kind) for t in tried)
+    beaten = any(beats_constant(t.candidate, closed.candidate, target, problem.kind) for t in tried)
     allowed = [t for t in tried if t.fits or not beaten]
     best = min(allowed, key=lambda t: t.cost, default=closed)
     if problem.tolerance >= ALL_GAIN:
@@ -190,7 +214,6 @@ def choose_price(
         best.candidate.weight_decay,
         [t.candidate for t in tried],
         best.fits,
-        interrupted,
     )
 
 
@@ -258,22 +281,35 @@ def try_settings(
     seeds: list[int],
     n_jobs: int | None,
     progress: Progress,
-) -> tuple[list[Tried], bool]:
-    """Fit every pair of price and weight decay on every split, which has a draft of a job, from every seed."""
+    tried: list[Tried],
+) -> None:
+    """Fit every pair of price and weight decay on every split, which has a draft of a job, from every seed.
+
+    What comes of them is added to ``tried``, and an interrupt leaves there what is finished.
+    """
     jobs = [
         draft._replace(sparsity=price, weight_decay=decay, seed=seed)
         for price, decay in settings
         for seed in seeds
         for draft in drafts
     ]
-    fits, interrupted = run_jobs(problem, jobs, n_jobs, progress)
-    by_start = [fits[i : i + len(splits)] for i in range(0, len(fits) - len(splits) + 1, len(splits))]
-    starts = [
-        (judge(job.sparsity, job.weight_decay, predict_held_out(made, splits), splits, problem.kind), made)
-        for job, made in zip(jobs[:: len(splits)], by_start, strict=False)
-    ]
-    groups = [starts[i : i + len(seeds)] for i in range(0, len(starts), len(seeds))]
-    return [keep_best(group, problem.recipe) for group in groups], interrupted
+    done: dict[int, Fit] = {}
+    try:
+        run_jobs(problem, jobs, n_jobs, progress, done)
+    finally:
+        starts: dict[tuple[float, float], list[tuple[Candidate, list[Fit]]]] = {}
+        for job, made in zip(jobs[:: len(splits)], take_whole(done, len(jobs), len(splits)), strict=True):
+            if made:
+                said = predict_held_out(made, splits)
+                candidate = judge(job.sparsity, job.weight_decay, said, splits, problem.kind)
+                starts.setdefault((job.sparsity, job.weight_decay), []).append((candidate, made))
+        tried += [keep_best(group, problem.recipe) for group in starts.values()]
+
+
+def take_whole(done: dict[int, T], number: int, size: int) -> list[list[T]]:
+    """Results by groups of some size, in their order; an empty list for a group that is not whole."""
+    groups = [range(first, first + size) for first in range(0, number, size)]
+    return [[done[place] for place in group] if done.keys() >= set(group) else [] for group in groups]
 
 
 def keep_best(starts: list[tuple[Candidate, list[Fit]]], recipe: Recipe) -> Tried:
@@ -335,57 +371,50 @@ def weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
     return float(lower + upper) / 2
 
 
-def find_price(problem: Problem, n_features: int, job: Job, *, n_jobs: int | None, progress: Progress) -> Choice:
+def find_price(
+    problem: Problem, n_features: int, job: Job, *, n_jobs: int | None, progress: Progress, ledger: Ledger
+) -> Choice:
     """Search for the price at which the median training row opens the wanted number of gates."""
     highest = problem.kind.highest_price(problem.rows)
     low, high = 1e-5 * highest, highest
     job = prepare_job(problem, job)
     path: list[Candidate] = []
     tried: list[Fit] = []
-    interrupted = False
+    ledger.choose = lambda: choose_nearest(path, tried, n_features) if path else None
     for wave in range(N_WAVES):
         prices = np.geomspace(high, low, WAVE + 2)[1:-1]
-        fits, interrupted = run_jobs(
-            problem, [job._replace(sparsity=float(price)) for price in prices], n_jobs, progress
-        )
-        tried += fits
-        path += [
-            _count(float(price), job.weight_decay, fit, problem) for price, fit in zip(prices, fits, strict=False)
-        ]
-        if not path:
-            return Choice(FALLBACK_PRICE, job.weight_decay, [], [], True)
+        jobs = [job._replace(sparsity=float(price)) for price in prices]
+        done: dict[int, Fit] = {}
+        try:
+            run_jobs(problem, jobs, n_jobs, progress, done)
+        finally:
+            path += [_count(jobs[place], done[place], problem) for place in sorted(done)]
+            tried += [done[place] for place in sorted(done)]
         nearest = min(abs(candidate.n_features - n_features) for candidate in path)
-        if interrupted or nearest == 0 or (wave > 0 and nearest <= 1):
+        if nearest == 0 or (wave > 0 and nearest <= 1):
             break
         # More features than wanted: the price must rise; fewer: it must fall.
         low = max([c.sparsity for c in path if c.n_features > n_features], default=low)
         high = min([c.sparsity for c in path if c.n_features < n_features and c.sparsity > low], default=high)
+    return choose_nearest(path, tried, n_features)
+
+
+def choose_nearest(path: list[Candidate], tried: list[Fit], n_features: int) -> Choice:
+    """The price whose model has about the wanted number of features."""
     best = int(np.argmin([abs(candidate.n_features - n_features) for candidate in path]))
-    return Choice(path[best].sparsity, job.weight_decay, path, [tried[best]], interrupted)
+    return Choice(path[best].sparsity, path[best].weight_decay, path, [tried[best]])
 
 
-def _count(price: float, decay: float, fit: Fit, problem: Problem) -> Candidate:
+def _count(job: Job, fit: Fit, problem: Problem) -> Candidate:
     n_open = predict_counted([fit.member], problem.rows.grid).n_open
     weight = problem.rows.weight
     middle, mean = weighted_median(n_open, weight), float(np.average(n_open, weights=weight))
-    return Candidate(price, decay, float("nan"), float("nan"), middle, mean)
+    return Candidate(job.sparsity, job.weight_decay, float("nan"), float("nan"), middle, mean)
 
 
-def run_jobs(problem: Problem, jobs: list[Job], n_jobs: int | None, progress: Progress) -> tuple[list[Fit], bool]:
-    """Fits in the order of the jobs, as many as were made before an interrupt, and whether there was one."""
-    fits: list[Fit] = []
-    try:
-        for fit in _fits(problem, jobs, n_jobs, progress):
-            fits.append(fit)
-            progress.finish_fit()
-            if fit.interrupted:
-                return fits, True
-    except KeyboardInterrupt:
-        return fits, True
-    return fits, False
-
-
-def _fits(problem: Problem, jobs: list[Job], n_jobs: int | None, progress: Progress) -> Iterator[Fit]:
-    if min(effective_n_jobs(n_jobs), len(jobs)) == 1:
-        return (fit_job(problem, job, progress.report) for job in jobs)
-    return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(fit_job)(problem, job) for job in jobs)
+def run_jobs(
+    problem: Problem, jobs: list[Job], n_jobs: int | None, progress: Progress, done: dict[int, Fit]
+) -> None:
+    """Put the fit of each job into ``done``, by its place, as soon as it is there."""
+    tasks = [(problem, job) for job in jobs]
+    run_tasks(fit_job, tasks, n_jobs=n_jobs, progress=progress, done=done)

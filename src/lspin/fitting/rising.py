@@ -1,11 +1,9 @@
 """The whole path in one run: the price rises while both networks learn, and models on the way are judged."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
 from lspin.core.arrays import Array
 from lspin.core.lspin import GATES_SETTLE, price_level
@@ -26,22 +24,23 @@ from lspin.fitting.fit import (
 from lspin.fitting.judging import excess, row_losses
 from lspin.fitting.linear import fit_linear
 from lspin.fitting.path import (
-    FALLBACK_PRICE,
     ONE_ERROR,
     Candidate,
     Choice,
+    Ledger,
     Split,
     beats_constant,
-    fallback_decay,
     judge,
     make_job,
     predict_constant,
     predict_held_out,
+    take_whole,
 )
 from lspin.fitting.prediction import Counted, Member
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
 from lspin.fitting.recipe import list_runs
+from lspin.fitting.running import run_tasks
 from lspin.tables.encoding import encode, gating_context
 from lspin.tables.grid import Rows
 
@@ -67,6 +66,7 @@ def choose_rising(
     seeds: list[int],
     n_jobs: int | None,
     progress: Progress,
+    ledger: Ledger,
     bar: float = np.inf,
 ) -> Choice:
     """Train a few times on each split, judge every level of every run on the held-out rows, and choose one.
@@ -74,48 +74,64 @@ def choose_rising(
     No further run is made once none of the levels has a held-out loss below the ``bar``.
     """
     runs = [(posed, seed) for posed in list_problems(problem) for seed in seeds]
-    rungs: list[Rung] = []
-    interrupted = False
+    found = Levels(splits)
+    ledger.choose = lambda: choose_found(problem, found) if found.rungs else None
     for batch in [runs] if bar == np.inf else [[run] for run in runs]:
-        found, judged, interrupted = try_runs(batch, splits, n_jobs, progress)
-        if not rungs or len(judged) == len(splits):
-            rungs, splits = rungs + found, judged
-        if interrupted or min(rung.candidate.validation_loss for rung in rungs) > bar:
+        try_runs(batch, splits, n_jobs, progress, found)
+        if min(rung.candidate.validation_loss for rung in found.rungs) > bar:
             break
-    if not rungs:
-        return Choice(FALLBACK_PRICE, fallback_decay(problem), [], [], True)
-    closed = judge_constant(problem, splits)
-    best = choose_rung(problem, splits, closed, rungs)
-    path = sorted([closed, *rungs], key=lambda rung: -rung.candidate.sparsity)
+    return choose_found(problem, found)
+
+
+class Levels:
+    """Levels of the runs so far, and the splits they are judged by."""
+
+    def __init__(self, splits: list[Split]) -> None:
+        self.splits = splits
+        self.rungs: list[Rung] = []
+
+
+def choose_found(problem: Problem, found: Levels) -> Choice:
+    """The best of some levels, or the constant."""
+    closed = judge_constant(problem, found.splits)
+    best = choose_rung(problem, found.splits, closed, found.rungs)
+    path = sorted([closed, *found.rungs], key=lambda rung: -rung.candidate.sparsity)
     return Choice(
         best.candidate.sparsity,
         best.candidate.weight_decay,
         [rung.candidate for rung in path],
         best.fits,
-        interrupted,
         start=best.start,
         recipe=best.problem.recipe,
     )
 
 
 def try_runs(
-    runs: list[tuple[Problem, int]], splits: list[Split], n_jobs: int | None, progress: Progress
-) -> tuple[list[Rung], list[Split], bool]:
-    """All levels of some runs, the splits they are judged by, and whether there was an interrupt.
+    runs: list[tuple[Problem, int]],
+    splits: list[Split],
+    n_jobs: int | None,
+    progress: Progress,
+    found: Levels,
+) -> None:
+    """Add all levels of some runs to those that were found, also if there is an interrupt.
 
     An interrupt may leave but some splits of a first run; what is whole is then judged by these.
     """
     jobs = [(problem, draft_job(problem, split, seed)) for problem, seed in runs for split in splits]
-    walked = list(run_paths(jobs, n_jobs, progress))
-    by_run = [walked[i : i + len(splits)] for i in range(0, len(walked), len(splits))]
-    judged = splits[: len(by_run[0])] if by_run else splits
-    rungs = [
-        judge_rung(problem, judged, stages)
-        for (problem, _), paths in zip(runs, by_run, strict=False)
-        if len(paths) >= len(judged)
-        for stages in zip(*paths, strict=False)
-    ]
-    return rungs, judged, len(walked) < len(jobs) or was_interrupted(walked[-1])
+    done: dict[int, list[Stage]] = {}
+    try:
+        run_tasks(walk_path, jobs, n_jobs=n_jobs, progress=progress, done=done)
+    finally:
+        walked = take_whole(done, len(jobs), len(splits))
+        if not any(walked) and not found.rungs:
+            places = [place for place in range(len(splits)) if place in done]
+            found.splits, walked[0] = [splits[place] for place in places], [done[place] for place in places]
+        found.rungs += [
+            judge_rung(problem, found.splits, stages)
+            for (problem, _), paths in zip(runs, walked, strict=True)
+            if paths
+            for stages in zip(*paths, strict=False)
+        ]
 
 
 def list_problems(problem: Problem) -> list[Problem]:
@@ -128,27 +144,6 @@ def draft_job(problem: Problem, split: Split, seed: int) -> Job:
     """One run of a split, up to the last price of the path."""
     _, last = price_range(problem)
     return make_job(split, last, problem.recipe.usual_decay, seed)
-
-
-def run_paths(jobs: list[tuple[Problem, Job]], n_jobs: int | None, progress: Progress) -> Iterator[list[Stage]]:
-    """The judged models of each run, in the order of the jobs, until one is interrupted."""
-    if min(effective_n_jobs(n_jobs), len(jobs)) == 1:
-        walked = (walk_path(problem, job, progress.report) for problem, job in jobs)
-    else:
-        walked = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(walk_path)(*job) for job in jobs)
-    try:
-        for stages in walked:
-            yield stages
-            progress.finish_fit()
-            if was_interrupted(stages):
-                return
-    except KeyboardInterrupt:
-        return
-
-
-def was_interrupted(stages: list[Stage]) -> bool:
-    """Whether a run ended early."""
-    return not stages or any(stage.fit.interrupted for stage in stages)
 
 
 def walk_path(problem: Problem, job: Job, report: Report | None = None) -> list[Stage]:

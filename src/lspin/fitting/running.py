@@ -1,0 +1,82 @@
+"""Fits one after the other or side by side; what is finished stays, whatever ends the others."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from joblib import Parallel, delayed, effective_n_jobs
+
+from lspin.core.interrupts import sheltering
+from lspin.fitting.progress import Progress
+
+N_ATTEMPTS = 3  # at tasks that lost their worker: one that runs out of memory does so again
+
+
+class LostWorkerError(BrokenProcessPool):
+    """Processes that were fitting have been killed, time after time."""
+
+
+class Tasks:
+    """A function and what it is called with, together: a cluster sends them to each worker once.
+
+    Dask sends an argument to a worker once, if it knows it to be large.
+    """
+
+    def __init__(self, function: Callable[..., Any], arguments: Sequence[tuple]) -> None:
+        self.function, self.arguments = function, arguments
+
+    def __sizeof__(self) -> int:
+        return 2**20
+
+
+def run_one(tasks: Tasks, place: int) -> tuple[int, Any]:
+    """The result of one of the tasks, with its place."""
+    return place, tasks.function(*tasks.arguments[place])
+
+
+def run_tasks(
+    function: Callable[..., Any],
+    arguments: Sequence[tuple],
+    *,
+    n_jobs: int | None,
+    progress: Progress,
+    done: dict[int, Any],
+) -> None:
+    """Put the result of each call into ``done``, by its place, as soon as it is there.
+
+    An interrupt is raised on, and so is the loss of workers once trying again does not help: what is done by then
+    is in ``done``.
+    """
+    if min(effective_n_jobs(n_jobs), len(arguments)) <= 1:
+        for place, one in enumerate(arguments):
+            done[place] = function(*one, progress.report)
+            progress.finish_fit()
+        return
+    for attempt in range(N_ATTEMPTS):
+        missing = [place for place in range(len(arguments)) if place not in done]
+        try:
+            for place, result in _run_beside(Tasks(function, arguments), missing, n_jobs):
+                done[place] = result
+                progress.finish_fit()
+            return
+        except Exception as error:
+            if not tells_of_lost_worker(error):
+                raise
+            if attempt == N_ATTEMPTS - 1:
+                raise LostWorkerError(
+                    "a worker process was killed, perhaps for want of memory: try fewer at a time (n_jobs)"
+                ) from error
+
+
+def _run_beside(tasks: Tasks, places: list[int], n_jobs: int | None) -> Iterator[tuple[int, Any]]:
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+    with sheltering():
+        return parallel(delayed(run_one)(tasks, place) for place in places)
+
+
+def tells_of_lost_worker(error: Exception) -> bool:
+    """Whether an error means that a process, here or in a cluster, is gone with the work it had."""
+    if isinstance(error, BrokenProcessPool):
+        return True
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(names & {"KilledWorker", "FutureCancelledError", "WorkerCrashedError"})

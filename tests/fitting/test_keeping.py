@@ -1,0 +1,122 @@
+"""A fit that is cut short: which model is kept, and whether what is said of it is true."""
+
+import re
+
+import numpy as np
+import pytest
+
+from conftest import QUICK
+from lspin import LSPINClassifier, LSPINRegressor
+from lspin.fitting import ensemble, path, rising
+from lspin.fitting.ensemble import FitInterruptedWarning
+from lspin.fitting.running import LostWorkerError
+
+BRIEF = {**QUICK, "max_epochs": 20, "start": "networks"}
+
+
+def break_off(error):
+    def stop(*_, **__):
+        raise error
+
+    return stop
+
+
+def fit_broken_off(model, X, y, **more):
+    with pytest.warns(FitInterruptedWarning) as caught:
+        model.fit(X, y, **more)
+    return str(caught[0].message)
+
+
+@pytest.mark.parametrize("sizes", [(8,), ()], ids=["one run", "separate prices"])
+def test_an_interrupt_in_the_last_fit_keeps_the_model_that_was_judged(sizes, table, labels, monkeypatch):
+    X, held_out = table[0][:64], (table[0][64:], labels[64:])
+    monkeypatch.setattr(ensemble, "run_jobs", break_off(KeyboardInterrupt()))
+    model = LSPINClassifier(**{**BRIEF, "hidden_layer_sizes": sizes}, n_restarts=1, bootstrap=True, n_members=2)
+    said = fit_broken_off(model, X, labels[:64], eval_set=held_out)
+    (score,) = re.findall(r"accuracy (\d\.\d+) on held-out rows", said)
+    chosen = model.path_[model.path_["sparsity"] == model.sparsity_].iloc[0]
+    assert float(score) == pytest.approx(chosen["validation_score"], abs=5e-4)
+    assert model.score(*held_out) == pytest.approx(chosen["validation_score"])
+    assert len(model.members_) == 1
+
+
+def test_an_interrupt_in_the_search_keeps_the_best_finished_model(table, labels, press_after, monkeypatch):
+    X, held_out = table[0][:64], (table[0][64:], labels[64:])
+    made = []
+
+    def count(*rest):
+        made.append(1)
+        if len(made) == 2:
+            press_after(3)
+        return walk_path(*rest)
+
+    walk_path = rising.walk_path
+    monkeypatch.setattr(rising, "walk_path", count)
+    model = LSPINClassifier(**BRIEF, n_restarts=1)
+    said = fit_broken_off(model, X, labels[:64], eval_set=held_out)
+    assert said.startswith("interrupted: kept the best finished model of the search, trained on 64 of 64 rows")
+    scores = model.path_["validation_score"][model.path_["sparsity"] == model.sparsity_]
+    assert model.score(*held_out) == pytest.approx(scores.iloc[0])
+
+
+def test_folds_of_a_small_table_are_named(table, labels, monkeypatch):
+    monkeypatch.setattr(ensemble, "run_jobs", break_off(KeyboardInterrupt()))
+    said = fit_broken_off(LSPINClassifier(**BRIEF), table[0], labels)
+    assert re.search(
+        r"trained on 7\d of 96 rows, accuracy 0.\d+ on held-out rows \(mean of 5 folds, this model", said
+    )
+
+
+def test_an_interrupt_while_fits_are_judged_loses_none_of_them(table, labels, monkeypatch):
+    judged = []
+
+    def press(price, *rest):
+        judged.append(price)
+        if len(judged) == 4:  # the constant, and both decays of the first price came before
+            raise KeyboardInterrupt
+        return judge(price, *rest)
+
+    judge = path.judge
+    monkeypatch.setattr(path, "judge", press)
+    model = LSPINClassifier(**{**BRIEF, "hidden_layer_sizes": ()})
+    fit_broken_off(model, table[0], labels)
+    assert len(model.path_) == 3
+
+
+def test_finished_members_are_kept(table, press_after):
+    press_after(21 * 2 + 3)
+    model = LSPINRegressor(**{**BRIEF, "max_epochs": 40}, sparsity=0.01, n_members=4)
+    assert fit_broken_off(model, *table) == "interrupted: kept 2 of 4 members, those that are finished"
+    whole = LSPINRegressor(**{**BRIEF, "max_epochs": 40}, sparsity=0.01, n_members=2).fit(*table)
+    np.testing.assert_array_equal(model.predict(table[0]), whole.predict(table[0]))
+
+
+def test_the_finished_model_nearest_to_a_wanted_number_of_features_is_kept(table, press_after):
+    press_after(21 * 2)
+    model = LSPINRegressor(**{**BRIEF, "max_epochs": 40}, n_features=2)
+    assert re.search("with the nearest number of features, .*, not judged", fit_broken_off(model, *table))
+    assert len(model.path_) == 1
+
+
+def test_a_constant_is_kept_where_it_was_the_best(table, monkeypatch):
+    noise = np.random.default_rng(0).normal(size=96)
+    monkeypatch.setattr(ensemble, "run_jobs", break_off(KeyboardInterrupt()))
+    model = LSPINRegressor(**BRIEF)
+    assert "kept a constant" in fit_broken_off(model, table[0], noise)
+    np.testing.assert_allclose(model.predict(table[0]), noise.mean())
+    assert not model.selected(table[0]).any()
+
+
+def test_lost_workers_leave_the_finished_models(table, labels, monkeypatch):
+    monkeypatch.setattr(ensemble, "run_jobs", break_off(LostWorkerError("a worker process was killed")))
+    said = fit_broken_off(LSPINClassifier(**BRIEF), table[0], labels)
+    assert said.startswith("a worker process was killed: kept the best finished model of the search")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), LostWorkerError("a worker process was killed")])
+def test_nothing_is_kept_where_there_is_nothing(error, table, monkeypatch):
+    monkeypatch.setattr(ensemble, "run_jobs", break_off(error))
+    model = LSPINRegressor(**BRIEF, sparsity=0.01)
+    with pytest.raises(type(error)):
+        model.fit(*table)
+    assert not hasattr(model, "members_")

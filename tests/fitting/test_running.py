@@ -1,0 +1,82 @@
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from joblib import parallel_config
+
+from lspin.fitting.running import LostWorkerError, run_tasks
+
+N_FIRST = 3  # tasks that are collected before the next one has anything happen
+NEVER = 10_000
+
+
+class Collecting:
+    """Progress that leaves a note once enough results are collected."""
+
+    report = None
+
+    def __init__(self, folder):
+        self.n_finished, self.note = 0, folder / "collected"
+
+    def finish_fit(self):
+        self.n_finished += 1
+        if self.n_finished == N_FIRST:
+            self.note.touch()
+
+
+def wait_for(path):
+    while not path.exists():
+        os.sched_yield()
+
+
+def interrupt_parent(place, folder, parent, report=None):
+    if place >= N_FIRST:
+        wait_for(folder / "collected")
+        if place == N_FIRST:
+            os.kill(parent, signal.SIGINT)
+        wait_for(folder / "never")
+    return 10 * place
+
+
+def die(place, folder, n_times, report=None):
+    if place >= N_FIRST:
+        wait_for(folder / "collected")
+    if place == N_FIRST:
+        deaths = len(list(folder.glob("death*")))
+        if deaths < n_times:
+            (folder / f"death{deaths}").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+    return 10 * place
+
+
+def collect(function, tmp_path, n_tasks, *rest):
+    done = {}
+    tasks = [(place, tmp_path, *rest) for place in range(n_tasks)]
+    try:
+        run_tasks(function, tasks, n_jobs=2, progress=Collecting(tmp_path), done=done)
+    except (KeyboardInterrupt, LostWorkerError) as error:
+        return done, error
+    return done, None
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_an_interrupt_keeps_what_is_finished(backend, tmp_path):
+    with parallel_config(backend):
+        done, error = collect(interrupt_parent, tmp_path, 6, os.getpid())
+    (tmp_path / "never").touch()  # ends the threads, which cannot be killed
+    assert isinstance(error, KeyboardInterrupt)
+    assert done == {0: 0, 1: 10, 2: 20}
+
+
+def test_tasks_of_a_worker_that_was_killed_are_done_again(tmp_path):
+    done, error = collect(die, tmp_path, 6, 1)
+    assert error is None
+    assert done == {place: 10 * place for place in range(6)}
+
+
+def test_workers_that_are_killed_again_and_again_leave_what_is_finished(tmp_path):
+    done, error = collect(die, tmp_path, 4, NEVER)
+    assert str(error).startswith("a worker process was killed, perhaps for want of memory")
+    assert done == {0: 0, 1: 10, 2: 20}
+    assert len(list(Path(tmp_path).glob("death*"))) == 3
