@@ -1,11 +1,13 @@
 """Rows of a table that are named, not copied: against a copy of them."""
 
 import numpy as np
+import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lspin.tables.encoding import context_blocks, encode, encode_inputs, learn_encoding
-from lspin.tables.grid import Rows, gather, take_grid
+from lspin.tables.grid import Rows, gather, join_rows, take_grid, take_rows
 from lspin.tables.merging import merge_rows
 from lspin.tables.reading import read_table
 from small_tables import drawn, small_tables
@@ -45,3 +47,25 @@ def test_rows_in_their_place_are_read_like_a_copy_of_them(drawn_table, data):
         context_blocks(named.grid, encoding), context_blocks(copied.grid, encoding), strict=True
     ):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("hole", [0, 5, None])
+def test_two_halves_of_a_table_join_to_the_whole(form, hole):
+    values = np.arange(1.0, 19.0).reshape(6, 3)
+    if hole is not None:
+        values[hole, 1] = np.nan
+    rows = Rows(read_table(form(values))[0], np.arange(6), np.linspace(1, 2, 6), np.arange(6))
+    halves = [take_rows(rows, part) for part in (np.arange(3), np.arange(3, 6))]
+    # A half without a hole does not know of missing values.
+    halves = [Rows(read_table(form(values[half.source]))[0], *half[1:]) for half in halves]
+    joined = join_rows(*halves)
+    whole, parts = (
+        [one.toarray() if sp.issparse(one) else one for one in table if one is not None]
+        for table in (rows.grid, joined.grid)
+    )
+    for ours, theirs in zip(parts, whole, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(joined.target, rows.target)
+    np.testing.assert_array_equal(joined.weight, rows.weight)
+    assert len(set(joined.source)) == 6

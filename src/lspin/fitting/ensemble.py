@@ -38,7 +38,7 @@ from lspin.fitting.progress import Progress
 from lspin.fitting.rising import choose_rising, list_problems
 from lspin.fitting.running import LostWorkerError
 from lspin.tables.encoding import relearn_encoding
-from lspin.tables.grid import Rows
+from lspin.tables.grid import Rows, join_rows
 
 GROUPS, NETWORKS = "groups", "networks"  # where a model may start
 N_PANEL_FOLDS = 7  # of a small table, where panels of several sizes are judged on each
@@ -100,8 +100,8 @@ def limit_columns(
     with_networks: bool,
 ) -> Panels:
     """The columns that all models of a cohort may use; the seed is that of the splits by which they are judged."""
-    splits = _splits(problem, valid, fraction, seed, fewest=FEWEST_JUDGED, n_small_folds=N_PANEL_FOLDS)
-    for_networks = _splits(problem, valid, fraction, seed) if with_networks else []
+    splits = list_splits(problem, valid, fraction, seed, fewest=FEWEST_JUDGED, n_small_folds=N_PANEL_FOLDS)
+    for_networks = list_splits(problem, valid, fraction, seed) if with_networks else []
     return find_panels(problem, splits, most, n_features, for_networks)
 
 
@@ -119,7 +119,7 @@ def solve(
     Interrupted from the keyboard, or left by its workers, it returns the best of what is finished by then.
     """
     seeds = [draw_seed(rng) for _ in range(max(plan.n_members, plan.n_restarts))]
-    splits = _splits(problem, valid, plan.validation_fraction, split_seed)
+    splits = list_splits(problem, valid, plan.validation_fraction, split_seed)
     contender = _find_contender(problem, valid, plan, split_seed, panels)
     if panels is not None and NETWORKS in plan.starts:
         splits = panels.splits
@@ -136,7 +136,7 @@ def solve(
         with Progress(_count_fits(plan, n_tried), shown=plan.shows_progress) as progress:
             choice = ledger.choice = _choose(problem, splits, plan, tried, progress, contender, ledger)
             problem = problem if choice.recipe is None else replace(problem, recipe=choice.recipe)
-            if _may_serve(plan, choice, valid):
+            if _may_serve(problem, splits, plan, choice):
                 ledger.members[-1] = choice.fits[0]
             jobs = [plan_job(choice, seed) for seed in seeds[len(ledger.members) : plan.n_members]]
             run_jobs(problem, _share(problem, jobs, plan), plan.n_jobs, progress, ledger.members)
@@ -167,11 +167,21 @@ def _share(problem: Problem, jobs: list[Job], plan: Plan) -> list[Job]:
     return [job._replace(prepared=prepared) for job in jobs]
 
 
-def _splits(problem: Problem, valid: Rows | None, fraction: float, seed: int, **more: int) -> list[Split]:
-    if valid is not None:
-        return [Split(np.arange(problem.n_rows), problem.rows.weight, valid)]
-    rng = np.random.default_rng(seed)
-    return split_rows(problem.rows, problem.kind, fraction, rng, **more)
+def list_splits(problem: Problem, valid: Rows | None, fraction: float, seed: int, **more: int) -> list[Split]:
+    """Rows to learn from and to judge by: some are held out, unless the user gave as many to judge by.
+
+    If the user's rows are fewer, they judge together with rows that are held out.
+    """
+    whole = Split(np.arange(problem.n_rows), problem.rows.weight, valid) if valid is not None else None
+    if whole is not None and whole.valid.weight.sum() >= fraction * whole.weight.sum():
+        return [whole]
+    splits = split_rows(problem.rows, problem.kind, fraction, np.random.default_rng(seed), **more)
+    if whole is None:
+        return splits
+    if not splits:
+        return [whole]
+    first, *others = splits
+    return [first._replace(valid=join_rows(first.valid, whole.valid)), *others]
 
 
 def _find_contender(
@@ -182,7 +192,7 @@ def _find_contender(
         return None
     if panels is None:
         fraction = plan.validation_fraction
-        splits = _splits(problem, valid, fraction, seed, fewest=FEWEST_JUDGED, n_small_folds=N_SMALL_FOLDS)
+        splits = list_splits(problem, valid, fraction, seed, fewest=FEWEST_JUDGED, n_small_folds=N_SMALL_FOLDS)
         contender = find_contender(problem, splits, plan.n_features)
     else:
         contender = panels.contender
@@ -255,11 +265,12 @@ def _match_features(
     return found._replace(contest=judged.contest) if judged.setting is None else judged
 
 
-def _may_serve(plan: Plan, choice: Choice, valid: Rows | None) -> bool:
+def _may_serve(problem: Problem, splits: list[Split], plan: Plan, choice: Choice) -> bool:
     """Whether a model of the search is a member as it is, since it saw all the rows."""
     # A level of a rising price is a draft, from which training goes on.
     is_final = choice.setting is None and choice.start is None and bool(choice.fits)
-    saw_all_rows = is_final and (plan.n_features is not None or valid is not None)
+    nothing_held_out = len(splits) == 1 and splits[0].weight.sum() == problem.rows.weight.sum()
+    saw_all_rows = is_final and (plan.n_features is not None or nothing_held_out)
     return saw_all_rows and not plan.bootstrap
 
 

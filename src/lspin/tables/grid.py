@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 BLOCK_ENTRIES = 2**20  # numbers of a wide table that are in double precision at one time
+SECOND_TABLE = 2**40  # more rows than any table has
 
 
 class Grid(NamedTuple):
@@ -68,6 +69,30 @@ def pick_columns(matrix: Any, rows: np.ndarray | None, columns: np.ndarray | sli
 def take_rows(rows: Rows, which: np.ndarray) -> Rows:
     """Some of the rows."""
     return Rows(take_grid(rows.grid, which), rows.target[which], rows.weight[which], rows.source[which])
+
+
+def join_rows(rows: Rows, others: Rows) -> Rows:
+    """Rows of two tables with the same columns; sources in the second are counted on from a number beyond any."""
+    first, second = gather(rows.grid), gather(others.grid)
+    stack = sp.vstack if first.is_sparse else np.vstack
+    return Rows(
+        Grid(stack([first.values, second.values]), _join_missing(first, second)),
+        np.concatenate([rows.target, others.target]),
+        np.concatenate([rows.weight, others.weight]),
+        np.concatenate([rows.source, others.source + SECOND_TABLE]),
+    )
+
+
+def _join_missing(*tables: Grid) -> Any:
+    known = next((table.missing for table in tables if table.missing is not None), None)
+    if known is None:
+        return None
+    none = sp.csr_array if sp.issparse(known) else np.zeros
+    parts = [
+        none((table.n_rows, known.shape[1]), dtype=bool) if table.missing is None else table.missing
+        for table in tables
+    ]
+    return sp.vstack(parts) if sp.issparse(known) else np.vstack(parts)
 
 
 def store_sparsely(table: Grid) -> Grid:
