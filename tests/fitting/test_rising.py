@@ -97,17 +97,18 @@ def test_the_predictor_of_a_level_is_the_best_behind_its_gates(pictures, model):
     assert np.abs(gated[:, used].T @ slopes + 1e-4 * layer.weights[used]).max() < 1e-2
 
 
-def test_a_strict_run_competes_and_every_weight_decay_has_a_run():
+def test_every_weight_decay_has_a_run_and_a_strict_one_and_one_of_low_prices_compete():
     runs = list_runs(NONLINEAR, (0.0, 3.0))
-    assert [run.usual_decay for run in runs] == [0.0, 3.0, 0.0]
-    assert [run.exchange_rise > 0 for run in runs] == [True, True, False]
+    assert [run.usual_decay for run in runs] == [0.0, 3.0, 0.0, 0.0]
+    assert [run.exchange_rise > 0 for run in runs] == [True, True, False, True]
+    assert [run.path[0] < NONLINEAR.path[0] for run in runs] == [False, False, False, True]
     assert list_runs(RISING, (0.0,)) == [RISING]
 
 
 def rung(loss, n_features, run=0):
     """A level of a path whose held-out rows, of which there are ten, all have the same loss."""
     candidate = Candidate(0.1, 0.0, loss, 0.5, n_features, n_features)
-    return Rung(candidate, [], np.full(10, loss) + 1e-3 * np.arange(10) * run, Posed(), None)
+    return Rung(candidate, [], np.full(10, loss) + 1e-3 * np.arange(10) * run, Posed(), [])
 
 
 class Posed:

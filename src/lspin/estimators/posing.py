@@ -176,7 +176,7 @@ def _count_restarts(asked: Any, problem: Problem) -> int:
     most = 8 if problem.prediction_layers else 64
     if problem.is_wide:
         most = 2  # what the gates look at leaves little to chance
-    return max(2, min(most, 1000 // problem.n_rows))
+    return min(most, -(-1000 // problem.n_rows))
 
 
 def _has_rising_price(asked: Any, encoding: Encoding, *, is_wide: bool) -> bool:

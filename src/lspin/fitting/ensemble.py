@@ -268,7 +268,7 @@ def _match_features(
 def _may_serve(problem: Problem, splits: list[Split], plan: Plan, choice: Choice) -> bool:
     """Whether a model of the search is a member as it is, since it saw all the rows."""
     # A level of a rising price is a draft, from which training goes on.
-    is_final = choice.setting is None and choice.start is None and bool(choice.fits)
+    is_final = choice.setting is None and not choice.starts and bool(choice.fits)
     nothing_held_out = len(splits) == 1 and splits[0].weight.sum() == problem.rows.weight.sum()
     saw_all_rows = is_final and (plan.n_features is not None or nothing_held_out)
     return saw_all_rows and not plan.bootstrap
@@ -290,7 +290,7 @@ def _member_job(
         total = max(round(weight.sum()), 1)
         counts = np.random.default_rng(seed).multinomial(total, weight / weight.sum())
         which, weight = which[counts > 0], counts[counts > 0].astype(np.float64)
-    start = choice.start if goes_on(plan) else None
+    start = choice.starts[0] if choice.starts and goes_on(plan) else None
     return Job(
         which, weight, valid, choice.sparsity, choice.weight_decay, seed, setting=choice.setting, start=start
     )

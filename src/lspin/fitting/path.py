@@ -1,6 +1,6 @@
 """Choosing the sparsity: a path of prices judged on held-out rows, or the price of a wanted number of features."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -64,7 +64,7 @@ class Choice(NamedTuple):
     fits: list[Fit]  # models with the chosen settings
     setting: Setting | None = None  # of a model of groups, where that was chosen
     contest: tuple[Standing, ...] = ()  # what it was chosen from, where groups and networks compete
-    start: Networks | None = None  # weights to go on from, where a level of a rising price was chosen
+    starts: Sequence[Networks] = ()  # weights of each split to go on from, if a level of a rising price was chosen
     recipe: Recipe | None = None  # of the run that was chosen, where several compete
 
     @property

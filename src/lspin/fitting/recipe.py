@@ -45,6 +45,7 @@ class Recipe(NamedTuple):
     exchange_rise: float = 0.0  # part of the run over which the share of foreign gates rises from 0
     strict_noise: float | None = None  # of a second run, which meets all foreign gates from its start
     hidden_share: float = 0.0  # of the gating network's inputs, drawn anew in every step (dropout)
+    low_path: tuple[float, float] | None = None  # of a third run, in which weak features stay for longer
     anchoring: float = 0.0
     n_screened: int | None = None  # features that get a gate; None: all
     sees_scores: bool = False  # whether gates look at the scores of a ridge instead of at the inputs
@@ -73,6 +74,7 @@ NONLINEAR = Recipe(
     edge=1.0,
     exchange_rise=0.6,
     strict_noise=1.0,
+    low_path=(0.007, 0.04),
 )
 LINEAR_GATES = NONLINEAR._replace(gating_layers=(), gate_rate=3.0, gate_decay=0.0)
 LINEAR = Recipe(
@@ -165,7 +167,7 @@ HAZARDS: dict[str, Any] = {"decays": (1.0, 3.0, 10.0), "usual_decay": 3.0, "nois
 HAZARDS_LINEAR: dict[str, Any] = {**HAZARDS, "gate_decay_by_decay": 4.0, "exchange": 0.25}
 HAZARDS_NONLINEAR: dict[str, Any] = {
     **HAZARDS, "usual_decay": 1.0, "gate_decay_by_decay": 1.0, "exchange_rise": 0.0, "strict_noise": None,
-    "path": (3e-4, 0.01),
+    "path": (3e-4, 0.01), "low_path": None,
 }  # fmt: skip
 
 
@@ -214,11 +216,14 @@ def look_at_context(recipe: Recipe) -> Recipe:
 
 
 def list_runs(recipe: Recipe, decays: tuple[float, ...]) -> list[Recipe]:
-    """Recipes of the runs whose paths compete: one for each weight decay, and a strict one if there is one."""
+    """Recipes of the runs whose paths compete: one for each weight decay, a strict one and one of low prices."""
     runs = [recipe._replace(usual_decay=decay) for decay in decays]
-    if recipe.strict_noise is None:
-        return runs
-    return [*runs, runs[0]._replace(noise_scale=recipe.strict_noise, exchange_rise=0.0)]
+    first = runs[0]
+    if recipe.strict_noise is not None:
+        runs.append(first._replace(noise_scale=recipe.strict_noise, exchange_rise=0.0))
+    if recipe.low_path is not None:
+        runs.append(first._replace(path=recipe.low_path))
+    return runs
 
 
 def count_epochs(recipe: Recipe, n_batches: int) -> int:

@@ -34,6 +34,7 @@ from lspin.fitting.path import (
     make_job,
     predict_constant,
     predict_held_out,
+    run_jobs,
     take_whole,
 )
 from lspin.fitting.prediction import Counted, Member
@@ -56,7 +57,7 @@ class Rung(NamedTuple):
     fits: list[Fit]  # of all splits, with settled predictors
     losses: np.ndarray  # of every held-out row
     problem: Problem  # with the recipe of its run
-    start: Networks | None  # weights of the first split, to go on from; none for a constant
+    starts: list[Networks]  # weights of each split, to go on from; none for a constant
 
 
 def choose_rising(
@@ -80,7 +81,8 @@ def choose_rising(
         try_runs(batch, splits, n_jobs, progress, found)
         if min(rung.candidate.validation_loss for rung in found.rungs) > bar:
             break
-    return choose_found(problem, found)
+    choice = choose_found(problem, found)
+    return choice._replace(fits=finish_level(problem, splits, choice, seeds[0], n_jobs, progress))
 
 
 class Levels:
@@ -101,9 +103,26 @@ def choose_found(problem: Problem, found: Levels) -> Choice:
         best.candidate.weight_decay,
         [rung.candidate for rung in path],
         best.fits,
-        start=best.start,
+        starts=best.starts,
         recipe=best.problem.recipe,
     )
+
+
+def finish_level(
+    problem: Problem, splits: list[Split], choice: Choice, seed: int, n_jobs: int | None, progress: Progress
+) -> list[Fit]:
+    """The models of the chosen level after training went on from them.
+
+    A level is a draft, and what it is compared with, a model of groups, is complete.
+    """
+    posed = problem if choice.recipe is None else replace(problem, recipe=choice.recipe)
+    jobs = [
+        make_job(split, choice.sparsity, choice.weight_decay, seed)._replace(start=start)
+        for split, start in zip(splits, choice.starts, strict=False)
+    ]
+    done: dict[int, Fit] = {}
+    run_jobs(posed, jobs, n_jobs, progress, done)
+    return [done[place] for place in sorted(done)]
 
 
 def try_runs(
@@ -192,7 +211,7 @@ def judge_rung(problem: Problem, splits: list[Split], stages: tuple[Stage, ...])
     fits = [stage.fit for stage in stages]
     said = predict_held_out(fits, splits)
     candidate = judge(price, problem.recipe.usual_decay, said, splits, problem.kind)
-    return Rung(candidate, fits, list_losses(problem, said, splits), problem, stages[0].weights)
+    return Rung(candidate, fits, list_losses(problem, said, splits), problem, [stage.weights for stage in stages])
 
 
 def judge_constant(problem: Problem, splits: list[Split]) -> Rung:
@@ -200,7 +219,7 @@ def judge_constant(problem: Problem, splits: list[Split]) -> Rung:
     said = predict_constant(problem, splits)
     price = problem.kind.highest_price(problem.rows)
     candidate = judge(price, problem.recipe.usual_decay, said, splits, problem.kind)
-    return Rung(candidate, [], list_losses(problem, said, splits), problem, None)
+    return Rung(candidate, [], list_losses(problem, said, splits), problem, [])
 
 
 def list_losses(problem: Problem, said: list[Counted], splits: list[Split]) -> np.ndarray:
