@@ -68,7 +68,7 @@ def test_an_anndata_object_of_other_genes_is_refused_by_their_names(plain):
 
 
 def test_a_dense_anndata_object_is_a_frame_of_its_values():
-    X, y = draw()
+    X, _ = draw()
     with pytest.raises(NotFittedError):
         LSPINClassifier().predict(wrap("dense AnnData", X))
     model = LSPINClassifier()

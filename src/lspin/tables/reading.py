@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import narwhals as nw
 import numpy as np
@@ -212,7 +212,7 @@ def split_names(X: Any) -> tuple[Any, list | None]:
         return X.values, X.names
     if isinstance(X, pd.DataFrame) and X.shape[1] and all(_is_sparse_column(dtype) for dtype in X.dtypes):
         _refuse_twice(list(X.columns))
-        return sp.csr_array(X.sparse.to_coo(), dtype=np.float64), list(X.columns)
+        return sp.csr_array(cast(Any, X.sparse).to_coo(), dtype=np.float64), list(X.columns)
     return X, None
 
 
