@@ -24,7 +24,9 @@ from lspin.core.model import list_weights
 from lspin.estimators import settings
 from lspin.estimators.posing import check_panel, check_together, plan_fits, pose, unwrap_eval_set
 from lspin.estimators.saving import SavedModel, restored, storable, write_model
+from lspin.estimators.summarising import remember, summarise
 from lspin.explanation.record import Explanation, explain
+from lspin.explanation.summary import Summary
 from lspin.fitting.ensemble import (
     GROUPS,
     NETWORKS,
@@ -110,6 +112,9 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "start_": str,
         "contest_": pd.DataFrame,
         "_matched": pd.DataFrame,
+        "feature_importances_": np.ndarray,
+        "_summary": pd.DataFrame,
+        "_counted": np.ndarray,
     }
     # What a file need not hold: names that the table did not have, and what version 0.1 did not know.
     _unsaved: ClassVar[dict[str, Any]] = {
@@ -118,6 +123,9 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "contest_": pd.DataFrame(columns=list(Standing._fields)),
         "_matched": None,
         "pos_label_": None,
+        "feature_importances_": None,
+        "_summary": None,
+        "_counted": None,
         "panel_path_": pd.DataFrame(columns=list(PanelSize._fields)),
     }
 
@@ -181,6 +189,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
             self._keep(solution)
             self._matched = match_groups(self.members_, given.rows.grid, given.rows.weight)
             self._learn_from(given.kind, given.rows, predict_counted(self.members_, given.rows.grid).outputs)
+            self._summary, self.feature_importances_, n_explained = remember(self, given.rows)
+            self._counted = np.array([n_explained, len(given.rows.target)])
         if solution.remark is None and interrupt.asked:
             solution = solution._replace(remark="interrupted: the fit was finished already and is whole")
         self._warn(solution)
@@ -419,6 +429,33 @@ class LSPINBase(TransformerMixin, TableEstimator):
         """
         check_is_fitted(self)
         return explain(self, X)
+
+    def summary(self, X: Any = None) -> Summary:
+        """What the model rests on, feature by feature and, where groups were found, group by group.
+
+        Parameters
+        ----------
+        X : table, default=None
+            Rows to sum up. By default training rows, as they were counted when the model was fitted: up to
+            2,000 for a linear predictor, and 200 divided by the members (at least 40) for one with hidden layers.
+
+        Returns
+        -------
+        Summary
+            ``print`` it, or take its ``frame``: share of the rows that select a feature, importance, direction,
+            effect between the quartiles (odds, hazard or rate ratio), and how many members select it.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from lspin import LSPINRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = LSPINRegressor(random_state=0).fit(X, y)
+        >>> table = model.summary().frame
+
+        """
+        check_is_fitted(self)
+        return summarise(self, X)
 
     def transform(self, X: Any) -> Any:
         """The table with every value multiplied by its gate.

@@ -167,6 +167,8 @@ ATTRIBUTES = {
     "member: size, what tells each, and what counts in it.",
     "structure_frequency_ : pandas.DataFrame": "How many members find each group and each feature in it, with "
     "intervals.",
+    "feature_importances_ : numpy.ndarray": "Mean absolute contribution of each column over training rows; "
+    "they add up to 1.",
     "columns_needed_ : numpy.ndarray": "Columns that a prediction can depend on: those that gates look at, and "
     "those whose gate can open. With a context or a panel, a frame may lack the others.",
     "n_features_in_ : int": "Number of columns.",

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from lspin.explanation.contributions import SAMPLED, Attribution, attribute, pick
 from lspin.explanation.groups import group_patterns
+from lspin.explanation.notebook import as_html
 from lspin.tables.grid import Grid
 from lspin.tables.reading import Levels, columns_of_inputs, is_anndata
 from lspin.targets.kind import Kind, ratio_of
@@ -42,6 +43,9 @@ class Explanation:
     def __repr__(self) -> str:
         size = f"{len(self.sample_names)} samples x {len(self.feature_names)} features"
         return f"<Explanation of {size} on the scale {self.scale!r}, {len(self.rows)} open gates>"
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     @property
     def classes(self) -> np.ndarray | None:
@@ -317,6 +321,11 @@ def explain(estimator: Any, X: Any) -> Explanation:
         Open gates and contributions of each row.
     """
     table = estimator._read(X)
+    return explain_table(estimator, table, _name_samples(X, table.n_rows))
+
+
+def explain_table(estimator: Any, table: Grid, sample_names: np.ndarray) -> Explanation:
+    """Explain the predictions for the rows of a table that was read already."""
     parts = [attribute(member, table) for member in estimator.members_]
     n_features = estimator.n_features_in_
     kind: Kind = estimator.kind_
@@ -325,10 +334,7 @@ def explain(estimator: Any, X: Any) -> Explanation:
     rows, columns = np.divmod(places, n_features)
     shares = np.full(len(inverse), 1 / len(parts))
     average = sp.csr_array((shares, (inverse, np.arange(len(inverse)))), shape=(len(places), len(inverse)))
-    sample_names = _name_samples(X, table.values.shape[0])
-    feature_names = np.asarray(
-        getattr(estimator, "feature_names_in_", [f"x{column}" for column in range(n_features)]), object
-    )
+    feature_names = np.asarray(estimator._shown_names, object)
     return Explanation(
         sample_names=sample_names,
         feature_names=feature_names,

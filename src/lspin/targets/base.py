@@ -102,6 +102,11 @@ class TableEstimator(BaseEstimator):
         """Names of the columns, or their positions."""
         return getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
 
+    @property
+    def _shown_names(self) -> Any:
+        """Names of the columns, or ``x0``, ``x1`` and so on."""
+        return getattr(self, "feature_names_in_", [f"x{column}" for column in range(self.n_features_in_)])
+
     def _check_table(self, X: Any, *, reset: bool) -> Any:
         """The table with names and number of columns checked; arrays become arrays of floats."""
         X, names = split_names(X)

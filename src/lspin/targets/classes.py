@@ -33,6 +33,7 @@ class Classes(Kind):
     scale_words: ClassVar[str] = "the log-odds"
     score_name: ClassVar[str] = "accuracy"
     loss_unit: ClassVar[str] = "nats"
+    ratio: ClassVar[str | None] = "odds ratio"
     has_classes: ClassVar[bool] = True
     learned_types: ClassVar[Mapping[str, Any]] = {"classes_": np.ndarray, "pos_label_": str | int | float}
 
