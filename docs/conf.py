@@ -21,6 +21,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "reference",
+    "results_page",
 ]
 exclude_patterns = [
     "_build",
@@ -30,6 +31,7 @@ exclude_patterns = [
     "gallery/*.py",
     "gallery/*.ipynb",
     "gallery/backreferences",
+    "results",
 ]
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]
@@ -60,10 +62,11 @@ autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
-myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
+myst_enable_extensions = ["attrs_block", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
 nb_execution_mode = "cache"
+nb_execution_in_temp = True
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
 nb_merge_streams = True
