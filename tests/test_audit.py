@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lspin import LSPINClassifier, LSPINCox, audit
-from lspin.audit import audit_leakage, draw_donors
+from lspin.audit import _make_trees, _Question, audit_leakage, draw_donors
 from lspin.metrics import summarise_gates
 from lspin.survival import harrell_concordance, make_survival
 
@@ -280,3 +280,17 @@ def test_a_model_that_selects_nothing_is_judged():
     found = audit_leakage(Selector(lambda X: np.zeros(X.shape, bool), sign, LABELS), X, sign(X))
     assert not found.leaks
     assert found.evaluator == found.mask == found.chance
+
+
+def test_a_bar_shows_progress_and_changes_nothing(classifier, table, labels, capsys):
+    quiet = audit_leakage(classifier, table[0], labels)
+    assert capsys.readouterr().err == ""
+    assert audit_leakage(classifier, table[0], labels, verbose=1) == quiet
+    assert "10/10" in capsys.readouterr().err
+
+
+def test_many_classes_of_many_columns_get_fewer_rounds_of_longer_steps():
+    question = _Question(None, np.zeros(0), np.zeros(0), np.arange(10), [], np.random.default_rng(0), None)
+    few, many = (_make_trees(question, np.zeros((800, n_columns))) for n_columns in (20, 200))
+    assert (few.max_iter, few.learning_rate) == (100, 0.1)
+    assert (many.max_iter, many.learning_rate) == (25, 0.4)

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
+from tqdm.auto import tqdm
 
 from lspin.tables.reading import as_numbers, columns_of_inputs, read_table
 from lspin.targets import Kind, kind_of
@@ -20,6 +21,11 @@ LEAST_ABOVE_CHANCE = 0.05  # of the mask's score, from which this counts
 N_FOLDS = 5
 MOST_COLUMNS = 200  # that an evaluator looks at: those most related to y in the rows it learns from
 MOST_COPIES, MOST_ROWS = 10, 20_000  # of each row under other rows' masks, and of all rows an evaluator learns
+LIGHT = MOST_ROWS * MOST_COLUMNS  # rows, columns and classes (multiplied) that trees learn from at the most
+HEAVY = 500_000  # the same, from which they get fewer rounds, each with a longer step,
+FEWEST_LEARNED = 1000  # rows that a tree takes as long as fewer
+N_ROUNDS, FEWEST_ROUNDS = 100, 25  # of boosting
+ROUNDS_RATE = 10.0  # rounds times learning rate
 N_EXCHANGES = 5
 N_BINS = 4  # of a response, which take the place of classes where masks are exchanged
 FLOOR = 1e-3  # no class is given a lower probability, so that a few rows cannot decide
@@ -51,6 +57,7 @@ class _Question(NamedTuple):
     classes: np.ndarray | None  # by code; None for a number
     folds: list[tuple[np.ndarray, np.ndarray]]
     rng: np.random.Generator
+    bar: tqdm  # moves on with each evaluator
 
     @property
     def n_outputs(self) -> int:
@@ -60,7 +67,9 @@ class _Question(NamedTuple):
         return self.kind.grade(self.tidy, predicted)
 
 
-def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, random_state: int = 0) -> LeakageAudit:
+def audit_leakage(
+    estimator: Any, X: Any, y: Any, *, evaluator: Any = None, random_state: int = 0, verbose: int = 0
+) -> LeakageAudit:
     """Test whether a model's mask predicts the target beyond what the selected values do.
 
     Parameters
@@ -77,6 +86,8 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, rand
         hidden value, as :class:`lspin.baselines.EvalXClassifier` does. It is cloned.
     random_state
         Seed of the folds and of the masks that evaluators are trained with.
+    verbose
+        1 shows a progress bar.
 
     Returns
     -------
@@ -99,16 +110,18 @@ def audit_leakage(estimator: Any, X: Any, y: Any, *, evaluator: Any = None, rand
     This is about the mask. Columns that give the answer away are no leak in this sense: see
     :func:`lspin.checks.check_table`.
 
-    Of more than 200 columns, an evaluator looks at those most related to y in the rows it learns from.
+    Of more than 200 columns, an evaluator looks at those most related to y in the rows it learns from. Where these
+    columns have many classes to tell, it learns from fewer copies of the rows, in fewer and longer rounds.
 
     For survival times, the evaluators predict the martingale residual: the number of events of a row (0 or 1)
     minus the number expected by its time if all rows had the same hazard. The 0.02 refer to its variance.
     """
     selected = _read_selection(estimator, X)
-    question = _pose(estimator, y, len(selected), random_state)
+    question = _pose(estimator, y, len(selected), random_state, shows_progress=bool(verbose))
     values, seen = _read_values(X, selected)
-    from_values = _predict_from_values(question, values, seen, evaluator)
-    from_mask = _predict_from_features(question, selected[:, selected.any(axis=0)].astype(np.float64))
+    with question.bar:
+        from_values = _predict_from_values(question, values, seen, evaluator)
+        from_mask = _predict_from_features(question, selected[:, selected.any(axis=0)].astype(np.float64))
     alone = _combine(question, from_values)
     both = _combine(question, np.hstack([from_values, from_mask]))
     total = _loss_of_chance(question)
@@ -182,7 +195,7 @@ def _dense(matrix: Any) -> np.ndarray:
     return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
 
 
-def _pose(estimator: Any, y: Any, n_rows: int, random_state: int) -> _Question:
+def _pose(estimator: Any, y: Any, n_rows: int, random_state: int, *, shows_progress: bool) -> _Question:
     kind = kind_of(estimator)
     tidy = kind.tidy(y)
     if tidy.shape != (n_rows,):
@@ -192,14 +205,19 @@ def _pose(estimator: Any, y: Any, n_rows: int, random_state: int) -> _Question:
         raise ValueError(f"all {n_rows} rows have the same y: there is nothing to tell")
     codes, rng = kind.evaluand(tidy), np.random.default_rng(random_state)
     if not kind.has_classes:
-        folds = KFold(min(N_FOLDS, n_rows), shuffle=True, random_state=random_state).split(codes)
-        return _Question(kind, tidy, codes, None, list(folds), rng)
+        folds = list(KFold(min(N_FOLDS, n_rows), shuffle=True, random_state=random_state).split(codes))
+        return _Question(kind, tidy, codes, None, folds, rng, _show_bar(len(folds), shown=shows_progress))
     if counts.min() < 2:
         rarest = values[counts.argmin()]
         raise ValueError(f"the class {rarest!r} has one row only; the audit needs two of each, one to learn from")
     n_folds = min(N_FOLDS, int(counts.min()))
-    folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(codes, codes)
-    return _Question(kind, tidy, codes, values, list(folds), rng)
+    folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(codes, codes))
+    return _Question(kind, tidy, codes, values, folds, rng, _show_bar(n_folds, shown=shows_progress))
+
+
+def _show_bar(n_folds: int, *, shown: bool) -> tqdm:
+    """A bar for the evaluators of values and of masks."""
+    return tqdm(total=2 * n_folds, desc="audit", unit="evaluator", disable=not shown)
 
 
 def _read_values(X: Any, selected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -221,7 +239,8 @@ def _predict_from_values(question: _Question, values: np.ndarray, seen: np.ndarr
     for learned, judged in question.folds:
         kept = _choose_columns(question, np.where(seen[learned], values[learned], np.nan), learned)
         shown, numbers = seen[:, kept], values[:, kept]
-        n_copies = max(1, min(MOST_COPIES, MOST_ROWS // len(learned)))
+        most_rows = min(MOST_ROWS, LIGHT // max(question.n_outputs * numbers.shape[1], 1))
+        n_copies = max(1, min(MOST_COPIES, most_rows // len(learned)))
         rows = np.tile(learned, n_copies)
         masks = shown[question.rng.choice(learned, len(rows))]
         predicted[judged] = _learn_and_predict(
@@ -249,13 +268,22 @@ def _learn_and_predict(
     """Log-probabilities of the classes, or the response; not-a-number is a hidden value."""
     known = ~np.isnan(inputs).all(axis=0)  # the trees refuse a column that is always hidden, or no column
     inputs, judged = (np.column_stack([np.zeros(len(part)), part[:, known]]) for part in (inputs, judged))
-    if evaluator is None:
-        kind = HistGradientBoostingRegressor if question.classes is None else HistGradientBoostingClassifier
-        evaluator = kind(early_stopping=False, random_state=0)
-    fitted = clone(evaluator).fit(inputs, question.codes[rows])
+    fitted = clone(evaluator or _make_trees(question, inputs)).fit(inputs, question.codes[rows])
+    question.bar.update()
     if question.classes is None:
         return fitted.predict(judged)[:, None]
     return np.log(np.maximum(fitted.predict_proba(judged), FLOOR))
+
+
+def _make_trees(question: _Question, inputs: np.ndarray) -> Any:
+    """Boosted trees: a round has a tree for each class, so many columns and classes leave fewer rounds."""
+    if question.classes is None:
+        return HistGradientBoostingRegressor(early_stopping=False, random_state=0)
+    work = inputs.shape[1] * len(question.classes) * max(len(inputs), FEWEST_LEARNED)
+    n_rounds = int(np.clip(N_ROUNDS * HEAVY / work, FEWEST_ROUNDS, N_ROUNDS))
+    return HistGradientBoostingClassifier(
+        max_iter=n_rounds, learning_rate=ROUNDS_RATE / n_rounds, early_stopping=False, random_state=0
+    )
 
 
 def _choose_columns(question: _Question, inputs: np.ndarray, rows: np.ndarray) -> np.ndarray | slice:
