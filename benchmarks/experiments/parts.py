@@ -24,7 +24,6 @@ from benchmarks.protocol import CpuTimer
 from benchmarks.runs import Case, Record, Run, describe
 from benchmarks.tables import NOTHING, describe_seeds, format_spread, write_markdown
 from lspin import LSPINClassifier, LSPINRegressor, metrics
-from lspin.core import lspin as schedule
 from lspin.core import model as objective
 from lspin.core import training
 from lspin.estimators import posing
@@ -108,7 +107,7 @@ OF_NETWORKS = {
     "gating weights never decay": Variant({}, {"gate_decay": 0.0}, NETWORKS),
     "gating weights always decay": Variant({}, {"gate_decay_until": 1.0}, NETWORKS),
     "no shrinkage of gating inputs": Variant({}, {"gate_shrink": 0.0}, NETWORKS),
-    "no head start for the predictor": Variant({schedule: {"GATES_START": 0.0}}, {}, NETWORKS),
+    "no head start for the predictor": Variant({}, {"head_start": 0.0}, NETWORKS),
     "one hidden gating layer": Variant({}, {"gating_layers": (50,)}, NETWORKS),
     "both networks 100-100": Variant(
         {}, {"gating_layers": (100, 100)}, NETWORKS | {"hidden_layer_sizes": (100, 100)}
@@ -118,7 +117,7 @@ OF_NETWORKS = {
     "a run with weight decay too": Variant({}, {"decays": (0.0, 1.0)}, NETWORKS),
     "the last fit starts anew": Variant({ensemble: {"goes_on": lambda plan: False}}, {}, NETWORKS),
 }
-COMPILED = {objective, schedule}  # modules whose constants are part of a compiled program
+COMPILED = {objective}  # modules whose constants are part of a compiled program
 VARIANTS = OF_GROUPS | OF_NETWORKS
 REFERENCES = {"networks only": OF_NETWORKS, "default": OF_GROUPS}  # what a variant is compared with
 

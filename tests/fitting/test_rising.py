@@ -89,12 +89,27 @@ def test_the_predictor_of_a_level_is_the_best_behind_its_gates(pictures, model):
     posed.kind = model.kind_
     settled = settle_predictor(posed, Fit(model.members_[0], np.zeros((0, 3))), rows)
     layer = settled.member.networks.prediction[0]
-    gated = gate_rows(settled.member, rows)
+    gated = gate_rows(settled.member, rows).toarray()
     slopes = CROSS_ENTROPY.slope(gated @ layer.weights + layer.bias, rows.target) / len(y)
     # At the optimum the slope by every weight is what the penalty takes, and that by the bias is 0.
     used = gated.any(axis=0)
     assert abs(slopes.sum()) < 1e-2
     assert np.abs(gated[:, used].T @ slopes + 1e-4 * layer.weights[used]).max() < 1e-2
+
+
+def test_small_integers_stay_what_they_are_and_change_no_prediction(pictures):
+    X, y = pictures
+    small = X.astype(np.uint8)
+    brief = {"sparsity": 0.02, "max_epochs": 2, "random_state": 0}
+    models = [LSPINClassifier((), **brief).fit(table, y) for table in (X, small)]
+    np.testing.assert_allclose(*(model.predict_proba(small) for model in models))
+    assert models[1]._take(small, y, None).rows.grid.values.dtype == np.uint8
+
+
+@pytest.mark.parametrize("layers", [(), (8,)])
+def test_many_columns_get_a_rising_price_whatever_the_predictor(pictures, layers):
+    model = LSPINClassifier(layers, sparsity=0.02, max_epochs=2, random_state=0).fit(*pictures)
+    assert [len(layer.bias) for layer in model.members_[0].networks.gating[:-1]] == list(RISING.gating_layers)
 
 
 def test_every_weight_decay_has_a_run_and_a_strict_one_and_one_of_low_prices_compete():

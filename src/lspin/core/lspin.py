@@ -18,7 +18,6 @@ from lspin.core.networks import Layer, Layers
 from lspin.core.rows import Batch
 
 # The schedule, in parts of the whole run.
-GATES_START = 0.1  # until then the predictor learns alone
 GATES_SETTLE = 0.8  # from then on gates are fixed and noiseless, and the predictor alone learns
 # Of the time in which gates learn, the paper's two thirds: until then stability and diversity are off,
 RELATIONS_START = 2 / 3 * GATES_SETTLE
@@ -56,7 +55,7 @@ class LocallySparse:
         strengths = tuning.strengths
         xp = progress.__array_namespace__()
         pace = rate_factor(progress)
-        learns = (progress >= GATES_START) & (progress < GATES_SETTLE)
+        learns = (progress >= strengths.head_start) & (progress < GATES_SETTLE)
         gate_pace = xp.where(learns, strengths.gate_rate * pace, 0.0)
         prediction = take_direction(
             networks.prediction, directions.prediction, strengths.learning_rate * pace,

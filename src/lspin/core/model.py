@@ -65,6 +65,7 @@ class Strengths(NamedTuple):
     exchange_rise: float = 0.0  # part of the run over which the share of foreign gates rises from 0
     edge: float = 0.0  # pull on gates that are surer than it takes to be fully open or shut
     hidden_share: float = 0.0  # of the gating network's inputs, drawn anew in every step (dropout)
+    head_start: float = 0.1  # part of the run until which the predictor learns alone
 
 
 class Tuning(NamedTuple):

@@ -12,7 +12,7 @@ from lspin.core.lspin import GATES_SETTLE, LocallySparse
 from lspin.core.model import ANY_PRICE, Architecture, Networks, Start, Strengths, Tuning, init_networks
 from lspin.core.networks import Layer
 from lspin.core.penalties import squared_distances
-from lspin.core.rows import AnyTable, place_dense, place_entries
+from lspin.core.rows import AnyTable, Dense, place_dense, place_entries
 from lspin.fitting.groups import Panel, Setting, make_member
 from lspin.fitting.prediction import Member, find_opened, predict_counted
 from lspin.fitting.preparation import Anchor, Prepared, Problem, gated_inputs, look, prepare
@@ -27,6 +27,7 @@ Report = Callable[[float, float, float], None]  # part of the fit that is done, 
 
 GOING_ON = 0.4  # part of the schedule at which training goes on from given weights
 SETTLING_STEPS = 60  # after which the predictor behind the fixed gates of a level is judged
+PLACED_ROWS = 4096  # of a dense table that are in double precision at one time
 SHUT = -1.0  # bias of a gate that never opens
 HISTORY = ("loss", "validation_loss", "n_open")  # what training keeps of every epoch
 
@@ -241,10 +242,11 @@ def tune(problem: Problem, job: Job, rows: Rows, prepared: Prepared) -> Tuning:
         price_rise=recipe.price_rise,
         first_price=first_price,
         last_price=max(last_price, job.sparsity),
-        last_reached=GATES_SETTLE if is_path else GOING_ON,
+        last_reached=GATES_SETTLE if is_path else recipe.price_reached,
         exchange_rise=recipe.exchange_rise,
         edge=recipe.edge,
         hidden_share=recipe.hidden_share,
+        head_start=recipe.head_start,
     )
     return Tuning(strengths, prepared.owners, None if anchor is None else anchor.weights)
 
@@ -311,7 +313,7 @@ def place_rows(
             (seen,) = context_blocks(rows.grid, encoding)
             context = place_entries(seen, padded, room.n_table)
     else:
-        values = place_dense(gated_inputs(rows, prepared), padded)
+        values = Dense(place_inputs(rows, prepared, padded))
         if encoding.sees_missing:
             flags = missing_flags(rows.grid, encoding)
             flags = np.zeros((len(rows.target), encoding.n_features)) if flags is None else flags
@@ -329,6 +331,15 @@ def place_rows(
         affinity=None if affinity is None else pad(affinity[np.ix_(rows.source, rows.source)], padded, padded),
         n_rows=np.int32(len(rows.target)),
     )
+
+
+def place_inputs(rows: Rows, prepared: Prepared, padded: int) -> np.ndarray:
+    """The gated inputs in single precision, padded; some rows at a time are in double precision."""
+    placed = np.zeros((padded, len(prepared.inputs)), np.float32)
+    for start in range(0, len(rows.target), PLACED_ROWS):
+        which = np.arange(start, min(start + PLACED_ROWS, len(rows.target)))
+        placed[which] = gated_inputs(take_rows(rows, which), prepared)
+    return placed
 
 
 def median_distance(rows: Rows, prepared: Prepared, n_most: int = 500) -> float:

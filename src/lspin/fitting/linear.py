@@ -1,5 +1,7 @@
 """Linear models by the loss of a kind of target: the predictor once the gates are known."""
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -10,14 +12,14 @@ STOP = {"maxiter": 200, "ftol": 1e-7}
 
 
 def fit_linear(
-    inputs: np.ndarray, target: np.ndarray, weight: np.ndarray, *, loss: Loss, start: Layer, penalty: float
+    inputs: Any, target: np.ndarray, weight: np.ndarray, *, loss: Loss, start: Layer, penalty: float
 ) -> Layer:
     """Minimise the mean loss and ``penalty / 2`` times the squared weights.
 
     Parameters
     ----------
     inputs
-        Shape ``(n, n_inputs)``.
+        Dense or sparse, shape ``(n, n_inputs)``.
     target, weight
         Of the rows, shape ``(n,)``.
     loss

@@ -8,7 +8,6 @@ from lspin.core.model import Start
 from lspin.tables.grid import Rows
 from lspin.targets.kind import Kind
 
-FEWEST_EPOCHS = 10
 MOST_EPOCHS = 375  # as long as that leaves a recipe its fewest steps
 LINEAR_GATES_BELOW = 200  # rows: with fewer, the gates of a linear predictor are linear too
 MANY_COLUMNS = 300  # inputs beyond which the price rises through a run, and no groups of rows are looked for
@@ -44,6 +43,9 @@ class Recipe(NamedTuple):
     edge: float = 0.0  # pull on gates that are surer than it takes to be fully open or shut
     exchange_rise: float = 0.0  # part of the run over which the share of foreign gates rises from 0
     strict_noise: float | None = None  # of a second run, which meets all foreign gates from its start
+    price_reached: float = 0.4  # part of a run at a given price after which a price that rises is there
+    head_start: float = 0.1  # part of the run until which the predictor learns alone
+    fewest_epochs: int = 10
     hidden_share: float = 0.0  # of the gating network's inputs, drawn anew in every step (dropout)
     low_path: tuple[float, float] | None = None  # of a third run, in which weak features stay for longer
     anchoring: float = 0.0
@@ -100,11 +102,15 @@ LINEAR_SMALL = LINEAR._replace(
 )
 # Hundreds of columns, as of pictures: a full price from the start would shut all gates before they have learned.
 RISING = LINEAR._replace(
-    gating_layers=(200,),
+    gating_layers=(500, 300),
     steps=4000,
     fewest_steps=4000,
+    fewest_epochs=36,
     noise_scale=0.5,
-    learning_rate=3e-3,
+    learning_rate=1e-3,
+    hidden_share=0.2,
+    head_start=0.02,
+    price_reached=0.7,
     gate_decay=0.0,
     gate_decay_by_price=0.0,
     gate_shrink=0.0,
@@ -116,6 +122,7 @@ RISING = LINEAR._replace(
     usual_decay=0.0,
     path=(1e-4, 0.05),
 )
+RISING_NONLINEAR = RISING._replace(start=RISING.start._replace(prediction_spread=1.0))
 WIDE = Recipe(
     gating_layers=(16,),
     steps=400,
@@ -185,7 +192,7 @@ def recipe_for(
     if is_wide:
         recipe = _recipe_for_wide(prediction_layers, anchor, rows)
     elif is_rising:
-        recipe = RISING
+        recipe = RISING_NONLINEAR if prediction_layers else RISING
     elif prediction_layers:
         recipe = LINEAR_GATES if gating_layers == () else NONLINEAR
     else:
@@ -229,4 +236,4 @@ def list_runs(recipe: Recipe, decays: tuple[float, ...]) -> list[Recipe]:
 def count_epochs(recipe: Recipe, n_batches: int) -> int:
     """Epochs of a fit where the user leaves them open: few for a large table, many for a small one."""
     steps = np.clip(MOST_EPOCHS * n_batches, recipe.fewest_steps, recipe.steps)
-    return max(FEWEST_EPOCHS, -(-int(steps) // n_batches))
+    return max(recipe.fewest_epochs, -(-int(steps) // n_batches))

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from lspin.core.arrays import Array
 from lspin.core.lspin import GATES_SETTLE, price_level
 from lspin.core.model import Networks, settled_gates
 from lspin.core.networks import Layer
@@ -37,13 +37,13 @@ from lspin.fitting.path import (
     run_jobs,
     take_whole,
 )
-from lspin.fitting.prediction import Counted, Member
+from lspin.fitting.prediction import Counted, Member, row_blocks
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
 from lspin.fitting.recipe import list_runs
 from lspin.fitting.running import run_tasks
 from lspin.tables.encoding import encode, gating_context
-from lspin.tables.grid import Rows
+from lspin.tables.grid import Rows, take_grid
 
 FIRST_JUDGED = 0.2  # part of the schedule before which gates have hardly learned
 EVERY = 2  # of the parts of a run, a model is judged
@@ -185,7 +185,7 @@ def settle_predictor(problem: Problem, fit: Fit, rows: Rows) -> Fit:
     loss, member = problem.kind.loss, fit.member
     (first,) = member.networks.prediction
     gated = gate_rows(member, rows)
-    used = np.flatnonzero(gated.any(axis=0))
+    used = np.unique(gated.indices)
     start = Layer(first.weights[used], first.bias)
     found = fit_linear(gated[:, used], rows.target, rows.weight, loss=loss, start=start, penalty=PENALTY)
     weights = first.weights.copy()
@@ -194,12 +194,15 @@ def settle_predictor(problem: Problem, fit: Fit, rows: Rows) -> Fit:
     return fit._replace(member=Member(member.encoding, networks))
 
 
-def gate_rows(member: Member, rows: Rows) -> Array:
-    """The inputs of rows times their gates, shape ``(n, n_inputs)``."""
-    inputs, missing = encode(rows.grid, member.encoding)
-    context = Dense(gating_context(inputs, missing, member.encoding))
-    gates = settled_gates(member.networks, context, Dense(inputs), missing)
-    return Dense(inputs).open(gates, member.encoding.shared_owners).values
+def gate_rows(member: Member, rows: Rows) -> sp.csr_array:
+    """The inputs of rows times their gates, shape ``(n, n_inputs)``; most are 0."""
+    blocks = []
+    for block in row_blocks(rows.grid.n_rows, rows.grid.values.shape[1]):
+        inputs, missing = encode(take_grid(rows.grid, block), member.encoding)
+        context = Dense(gating_context(inputs, missing, member.encoding))
+        gates = settled_gates(member.networks, context, Dense(inputs), missing)
+        blocks.append(sp.csr_array(Dense(inputs).open(gates, member.encoding.shared_owners).values))
+    return sp.csr_array(sp.vstack(blocks, format="csr"))
 
 
 # Judging -----------------------------------------------------------------------------------------------------
