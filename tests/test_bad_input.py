@@ -260,6 +260,8 @@ WRONG = {
     "gate_exchange": [-0.1, 1.1, np.nan, "some"],
     "noise_scale": [0, -1, np.nan, np.inf, "loud"],
     "learning_rate": [0, -1, np.nan, np.inf, "fast"],
+    "scaling": ["pixels", 1, None],
+    "centering": [2, "yes", "auto"],
     "zero_is_absent": [2, "yes", None],
     "anchor": ["lasso", 0.5, np.ones((3, 3)), np.full((1, 3), np.nan)],
     "weight_decay": [-1, np.nan, np.inf, "some", None],

@@ -78,9 +78,13 @@ EXPERIMENTS = (
     "table1", "motivating", "gate_statistics", "unequal", "overlap", "sigma", "time_n", "time_d", "speed_wide",
     "speed_explain", "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale",
     "survival_batches", "published", "speed_originals", "memory_wide", "suite", "suite_wide",
-    "wide_paper", "ordinary", "parts", "leakage", "cohort",
+    "wide_paper", "ordinary", "parts", "leakage", "cohort", "mnist", "mnist_small", "mnist_rotated",
+    "mnist_counts",
 )  # fmt: skip
-OF_REAL_TABLES = ("table3", "nll", "counts", "survival_curve", "survival_sets", "survival_batches", "cohort")
+OF_DIGITS = ("mnist", "mnist_small", "mnist_rotated", "mnist_counts")
+OF_REAL_TABLES = (
+    "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_batches", "cohort", *OF_DIGITS,
+)  # fmt: skip
 FOLDER = os.environ.get("LSPIN_DATA")
 ALL = sorted(path.stem for path in Path(methods.__file__).parent.glob("[!_]*.py"))
 SLOW = {"lspin", "lspin_auto", "llspin", "llspin_members", "lspin_linear_gates", "lspin_official"}

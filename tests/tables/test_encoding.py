@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from lspin.tables.encoding import (
     LARGEST_DEVIATION,
+    Manner,
     common_unit,
     context_blocks,
     encode,
@@ -156,6 +157,34 @@ def test_other_tables_have_no_common_unit(change):
     pixels = np.random.default_rng(0).integers(0, 256, size=(160, 120)).astype(float)
     pixels[0] = 255.0
     assert common_unit(rows_of(change(pixels))) is None
+
+
+VARIED = np.array([[10.0, -1.0, 3.0], [12.0, 1.0, 0.0], [11.0, -4.0, 0.0], [13.0, 2.0, 9.0]])
+
+
+@pytest.mark.parametrize(
+    ("scaling", "scale", "centred"),
+    [("columns", VARIED.std(axis=0), [True, False, False]), ("common", 13.0, False), ("none", 1.0, False)],
+)
+def test_scales_are_those_asked_for(scaling, scale, centred):
+    encoding = learn_encoding(rows_of(VARIED), {}, 3, manner=Manner(scaling))
+    np.testing.assert_allclose(encoding.scale, np.broadcast_to(scale, 3))
+    np.testing.assert_allclose(encoding.center, np.where(centred, VARIED.mean(axis=0), 0.0))
+    again = relearn_encoding(rows_of(VARIED[:3]), encoding)
+    assert again.manner == encoding.manner
+
+
+@pytest.mark.parametrize("scaling", ["auto", "columns", "common", "none"])
+@pytest.mark.parametrize("centering", [True, False])
+def test_all_columns_are_centred_or_none_if_that_is_asked_for(scaling, centering):
+    encoding = learn_encoding(rows_of(VARIED), {}, 3, manner=Manner(scaling, centering))
+    np.testing.assert_allclose(encoding.center, centering * VARIED.mean(axis=0))
+
+
+def test_the_sizes_of_small_integers_do_not_overflow():
+    values = np.array([[-128, 3], [0, 5], [127, 4]], np.int8)
+    encoding = learn_encoding(rows_of(values), {}, 2, manner=Manner("columns", False))
+    np.testing.assert_allclose(encoding.scale, values.astype(float).std(axis=0))
 
 
 @pytest.mark.parametrize("holes", [False, True])

@@ -85,6 +85,8 @@ class LSPINBase(TransformerMixin, TableEstimator):
     gate_exchange: float | None = settings.GATE_EXCHANGE(None)
     noise_scale: float | None = settings.NOISE_SCALE(None)
     learning_rate: float | None = settings.LEARNING_RATE(None)
+    scaling: str = settings.SCALING("auto")
+    centering: bool | None = settings.CENTERING(None)
     zero_is_absent: bool = settings.ZERO_IS_ABSENT(False)
     anchor: str | np.ndarray | None = settings.ANCHOR("auto")
     weight_decay: float | str = settings.WEIGHT_DECAY("auto")

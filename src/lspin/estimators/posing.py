@@ -17,7 +17,7 @@ from lspin.fitting.problem import (
 )
 from lspin.fitting.recipe import MANY_COLUMNS, NONLINEAR, WIDE, Recipe, look_at_context, recipe_for
 from lspin.tables.context import find_columns
-from lspin.tables.encoding import Encoding, give_context, learn_encoding
+from lspin.tables.encoding import Encoding, Manner, give_context, learn_encoding
 from lspin.tables.grid import Rows
 from lspin.targets.base import Given
 from lspin.targets.kind import Kind
@@ -54,13 +54,15 @@ def check_together(asked: Any) -> None:
 def pose(asked: Any, given: Given, panel: np.ndarray | None = None) -> Problem:
     """The problem that a table poses, or those of its columns that are in a panel."""
     kind, rows = given.kind, given.kind.adjust(given.rows)
-    encoding = learn_encoding(rows, given.levels, asked.n_features_in_, panel)
+    manner = Manner(asked.scaling, asked.centering)
+    _refuse_centering(manner, rows)
+    encoding = learn_encoding(rows, given.levels, asked.n_features_in_, panel, manner)
     if asked.context is not None:
         columns = find_columns(asked.context, asked.n_features_in_, getattr(asked, "feature_names_in_", None))
         encoding = give_context(encoding, columns, context_only=asked.context_only)
     _refuse_many(asked, encoding)
     wide = is_wide(rows, encoding)
-    rising = _has_rising_price(asked, encoding, is_wide=wide)
+    rising = _has_rising_price(encoding, is_wide=wide)
     layers = _prediction_layers(asked, is_linear=wide or rising or len(rows.target) < FEW_ROWS)
     anchor = _find_anchor(asked, layers, rows, encoding, kind, is_wide=wide)
     affinity, matrix = None, None
@@ -84,6 +86,15 @@ def pose(asked: Any, given: Given, panel: np.ndarray | None = None) -> Problem:
         patience=np.inf if asked.patience is None else float(asked.patience),
         tolerance=TOLERANCES[asked.rule],
     )
+
+
+def _refuse_centering(manner: Manner, rows: Rows) -> None:
+    """Raise an error if a sparse table is to be centred."""
+    if manner.centering and rows.grid.is_sparse:
+        raise ValueError(
+            "centering=True needs a dense table, for the zeros of a sparse one (a sparse matrix, or "
+            "zero_is_absent=True) must stay zeros: give X.toarray(), or leave centering at None"
+        )
 
 
 def _refuse_many(asked: Any, encoding: Encoding) -> None:
@@ -179,10 +190,10 @@ def _count_restarts(asked: Any, problem: Problem) -> int:
     return min(most, -(-1000 // problem.n_rows))
 
 
-def _has_rising_price(asked: Any, encoding: Encoding, *, is_wide: bool) -> bool:
+def _has_rising_price(encoding: Encoding, *, is_wide: bool) -> bool:
     # All rows of one context move a gate together, so that it would be far open before the price is felt.
     looks_at_all = encoding.context is None
-    return looks_at_all and asked.hidden_layer_sizes == "auto" and not is_wide and has_many_columns(encoding)
+    return looks_at_all and not is_wide and has_many_columns(encoding)
 
 
 def _prediction_layers(asked: Any, *, is_linear: bool) -> tuple[int, ...]:

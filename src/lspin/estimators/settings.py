@@ -17,7 +17,7 @@ GATE_HIDDEN_LAYER_SIZES = Setting(
     [None, tuple, list],
     "Widths of the gating network's hidden layers. By default (50, 50) for a nonlinear predictor. For a "
     "linear one: (64,) from 200 rows on, () below, and (16,) if the table has fewer rows than columns (with a "
-    "context: ()) or is sparse.",
+    "context: ()) or is sparse. For more than 300 columns and more rows: (500, 300).",
 )
 SPARSITY = Setting(
     [AUTO, NOT_NEGATIVE],
@@ -91,6 +91,19 @@ LEARNING_RATE = Setting(
     [None, POSITIVE],
     "Learning rate of Adam at the start of a cosine schedule. By default 0.005 for a nonlinear predictor, "
     "0.04 for a linear one; for sparse tables and those with fewer rows than columns 0.003 and 0.01.",
+)
+SCALING = Setting(
+    [StrOptions({"auto", "columns", "common", "none"})],
+    "What the numbers of a column are divided by. `'columns'`: its standard deviation (of a sparse table, the "
+    "size of its entries); `'common'`: the largest absolute value of the whole table, for columns of one unit, "
+    "such as pixels; `'none'`: nothing; `'auto'`: `'common'` if no value is negative or missing "
+    "and a quarter of 100 or more columns reach the same largest value, else `'columns'`.",
+)
+CENTERING = Setting(
+    [None, "boolean"],
+    "Whether the mean of a column is subtracted first, so that a shut gate stands for the mean instead of 0. By "
+    "default only if columns are scaled one by one, and where 0 is no ordinary value (further from the mean than "
+    "one standard deviation). Sparse tables are never centred.",
 )
 ZERO_IS_ABSENT = Setting(
     ["boolean"],

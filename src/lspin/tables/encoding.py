@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,23 @@ SMALLEST = np.finfo(float).smallest_subnormal
 MANY_ALIKE = 100  # columns from which a table is looked at for one unit
 AT_LARGEST = 0.25  # part of the columns that reach the largest value of all, where they have one unit
 LARGEST_DEVIATION = 1e6  # standardised values are cut off here, so that no overflow follows
+
+
+class Manner(NamedTuple):
+    """How numbers are scaled and centred."""
+
+    scaling: str = (
+        "auto"  # "columns": each by its own; "common": one scale for all; "none"; "auto": one of the first
+    )
+    centering: bool | None = None  # None: where 0 is no ordinary value of a column that has a scale of its own
+
+    @property
+    def centers(self) -> bool | None:
+        """The centering, once it is known that all columns have one scale or none."""
+        return self.centering if self.scaling in ("auto", "columns") else bool(self.centering)
+
+
+AS_USUAL = Manner()
 
 
 @dataclass(frozen=True)
@@ -31,6 +48,7 @@ class Encoding:
     zero_is_absent: bool = False  # whether a 0 is no value at all, so that it has no gate
     context: np.ndarray | None = None  # which of the features the gates look at, ascending; None: all
     context_only: bool = False  # whether these features are for the gates alone, so that theirs never open
+    manner: Manner = AS_USUAL  # of learning centers and scales, for other rows of the table
 
     @property
     def n_features(self) -> int:
@@ -75,7 +93,13 @@ class Encoding:
         return None if len(self.owners) == self.n_features else self.owners
 
 
-def learn_encoding(rows: Rows, levels: Levels, n_columns: int, features: np.ndarray | None = None) -> Encoding:
+def learn_encoding(
+    rows: Rows,
+    levels: Levels,
+    n_columns: int,
+    features: np.ndarray | None = None,
+    manner: Manner = AS_USUAL,
+) -> Encoding:
     """Centers and scales of all inputs, learned from these rows, and which columns vary at all.
 
     Parameters
@@ -86,13 +110,15 @@ def learn_encoding(rows: Rows, levels: Levels, n_columns: int, features: np.ndar
         Number of columns of the user's table.
     features
         The columns to keep; without it, those that vary in these rows.
+    manner
+        How numbers are scaled and centred.
 
     """
     column_of = columns_of_inputs(n_columns, levels)
-    center, scale = _moments(rows, column_of)
-    unit = None if levels else common_unit(rows)
+    unit = _find_unit(rows, levels, manner)
+    center, scale = _moments(rows, column_of, manner.centers if unit is None else bool(manner.centering))
     if unit is not None:
-        center, scale = np.zeros_like(center), np.where(np.isfinite(scale), unit, np.inf)
+        scale = np.where(np.isfinite(scale), unit, np.inf)
     for column in levels:
         # One scale for a categorical column, so that all its levels together vary by 1.
         inside = column_of == column
@@ -115,12 +141,13 @@ def learn_encoding(rows: Rows, levels: Levels, n_columns: int, features: np.ndar
         levels=levels,
         sees_missing=rows.grid.missing is not None,
         zero_is_absent=rows.grid.is_sparse,
+        manner=manner,
     )
 
 
 def relearn_encoding(rows: Rows, known: Encoding) -> Encoding:
     """Centers and scales learned from other rows of the same table; features and context are the known ones."""
-    encoding = learn_encoding(rows, known.levels, known.n_columns, known.features)
+    encoding = learn_encoding(rows, known.levels, known.n_columns, known.features, known.manner)
     return replace(encoding, context=known.context, context_only=known.context_only)
 
 
@@ -196,6 +223,18 @@ def common_unit(rows: Rows) -> float | None:
     largest = np.concatenate([block.max(axis=0) for block in blocks])
     unit = float(largest.max())
     return unit if unit > 0 and np.mean(largest == unit) >= AT_LARGEST else None
+
+
+def _find_unit(rows: Rows, levels: Levels, manner: Manner) -> float | None:
+    """The scale of all columns, if they share one."""
+    if manner.scaling == "auto":
+        return None if levels else common_unit(rows)
+    if manner.scaling == "common":
+        values, _, places = rows.grid
+        parts = column_blocks(rows.grid.n_rows, values.shape[1])
+        blocks = [values] if rows.grid.is_sparse else [pick_columns(values, places, part) for part in parts]
+        return max(max(float(block.max()), -float(block.min())) for block in blocks) or 1.0
+    return 1.0 if manner.scaling == "none" else None
 
 
 def encode(table: Grid, encoding: Encoding) -> tuple[np.ndarray, np.ndarray | None]:
@@ -284,8 +323,11 @@ def _keep_varying(values: Any, encoding: Encoding) -> Any:
     return values[:, np.flatnonzero(np.isin(column_of, encoding.features))]
 
 
-def _moments(rows: Rows, column_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean and standard deviation of each input; a scale is infinite where nothing varies."""
+def _moments(rows: Rows, column_of: np.ndarray, centers: bool | None) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted mean and standard deviation of each input; a scale is infinite where nothing varies.
+
+    The mean is 0 where an input is not centred.
+    """
     values, missing, places = rows.grid
     if rows.grid.is_sparse:
         return _sparse_moments(values, rows.weight)
@@ -294,6 +336,7 @@ def _moments(rows: Rows, column_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]
             pick_columns(values, places, part),
             None if missing is None else pick_columns(missing, places, column_of[part]),
             rows.weight,
+            centers,
         )
         for part in column_blocks(rows.grid.n_rows, values.shape[1])
     ]
@@ -302,10 +345,10 @@ def _moments(rows: Rows, column_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _dense_moments(
-    values: np.ndarray, missing: np.ndarray | None, weights: np.ndarray
+    values: np.ndarray, missing: np.ndarray | None, weights: np.ndarray, centers: bool | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    # Numbers near the largest float would overflow when squared.
-    largest = np.abs(values).max(axis=0).astype(np.float64)
+    # Numbers near the largest float would overflow when squared; small integers when made positive.
+    largest = np.maximum(values.max(axis=0).astype(np.float64), -(values.min(axis=0).astype(np.float64)))
     unit = np.where(largest > 0, largest, 1.0)
     scaled = values / unit
     weight = weights[:, None]
@@ -316,7 +359,8 @@ def _dense_moments(
     mean = (weight * scaled).sum(axis=0) / total
     spread = np.sqrt((weight * (scaled - mean) ** 2).sum(axis=0) / total)
     # Where 0 is an ordinary value, a shut gate stands for 0; elsewhere it stands for the mean.
-    mean = np.where(np.abs(mean) > spread, mean, 0.0)
+    is_centred = np.abs(mean) > spread if centers is None else centers
+    mean = np.where(is_centred, mean, 0.0)
     # Below a few units in the last place, what varies is rounding.
     return mean * unit, np.where(spread > 1e-14, np.maximum(spread * unit, SMALLEST), np.inf)
 

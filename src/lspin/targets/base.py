@@ -24,6 +24,7 @@ from lspin.tables.reading import Levels, is_frame, read_table, split_names, unma
 from lspin.targets.kind import Kind
 
 MOST = 2**31  # what the compiled loop can count to
+SMALL = 2  # bytes of the integers that stay what they are, such as those of pixels
 
 
 class Given(NamedTuple):
@@ -108,11 +109,13 @@ class TableEstimator(BaseEstimator):
         return getattr(self, "feature_names_in_", [f"x{column}" for column in range(self.n_features_in_)])
 
     def _check_table(self, X: Any, *, reset: bool) -> Any:
-        """The table with names and number of columns checked; arrays become arrays of floats."""
+        """The table with names and number of columns checked; arrays become arrays of floats or small integers."""
         X, names = split_names(X)
         if is_frame(X):
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        kinds = [np.float64, np.float32]  # others become the first
+        kinds: list[Any] = [np.float64, np.float32]  # others become the first
+        if isinstance(X, np.ndarray) and X.dtype.kind in "iu" and X.dtype.itemsize <= SMALL:
+            kinds.append(X.dtype)
         with warnings.catch_warnings():
             if sp.issparse(X):  # it can hold no names, so that their absence tells nothing
                 warnings.filterwarnings("ignore", "X does not have valid feature names")
