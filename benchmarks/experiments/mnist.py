@@ -43,7 +43,8 @@ CAPTION = (
     "test images. Stability (Lipschitz constant of the gates; pixels from 0 to 1; neighbours within the median "
     "distance of the fifth nearest), diversity, k-means, SVM and mask are of the first 3,000 (RF-SHAP: 500). SVM "
     "and the reader of masks, a logistic regression, learn from 6,000 training images (500). Faithfulness: pixels "
-    "of 50 images are set to 0 one by one; gates may change. `cpu_s` is one fit with compilation."
+    "of 50 images are set to 0 one by one; gates may change. These are taken of the first seed only. "
+    "`cpu_s` is one fit with compilation."
 )
 
 
