@@ -23,7 +23,6 @@ GATES_SETTLE = 0.8  # from then on gates are fixed and noiseless, and the predic
 RELATIONS_START = 2 / 3 * GATES_SETTLE
 RELATIONS_RISE = 0.05  # and then they rise
 
-SETTLED_RATE = 0.3  # of the learning rate, at the start of the last phase
 DECAY_UNIT = 5e-3  # what a decay or a shrinkage of 1 takes away in the first step, whatever the learning rate
 
 
@@ -54,7 +53,7 @@ class LocallySparse:
         """One step of both networks, along a cosine; the gating network only while its phase lasts."""
         strengths = tuning.strengths
         xp = progress.__array_namespace__()
-        pace = rate_factor(progress)
+        pace = rate_factor(progress, strengths.settled_rate)
         learns = (progress >= strengths.head_start) & (progress < GATES_SETTLE)
         gate_pace = xp.where(learns, strengths.gate_rate * pace, 0.0)
         prediction = take_direction(
@@ -108,12 +107,12 @@ def price_level(part: Array, first: Array | float, last: Array | float) -> Array
     return first * (last / first) ** xp.minimum(part, 1.0)
 
 
-def rate_factor(progress: Array) -> Array:
-    """A cosine from 1 towards 0 over the whole run, and another, lower one over its last phase."""
+def rate_factor(progress: Array, settled_rate: Array | float) -> Array:
+    """A cosine from 1 towards 0 over the whole run, and another one over its last phase."""
     xp = progress.__array_namespace__()
     last = (progress - GATES_SETTLE) / (1 - GATES_SETTLE)
     explore, settle = (0.5 * (1 + xp.cos(pi * part)) for part in (progress, last))
-    return xp.where(progress < GATES_SETTLE, explore, SETTLED_RATE * settle)
+    return xp.where(progress < GATES_SETTLE, explore, settled_rate * settle)
 
 
 def take_direction(layers: Layers, directions: Layers, rate: Array, *, decay: Array) -> Layers:

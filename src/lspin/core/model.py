@@ -66,6 +66,7 @@ class Strengths(NamedTuple):
     edge: float = 0.0  # pull on gates that are surer than it takes to be fully open or shut
     hidden_share: float = 0.0  # of the gating network's inputs, drawn anew in every step (dropout)
     head_start: float = 0.1  # part of the run until which the predictor learns alone
+    settled_rate: float = 0.3  # part of the learning rate at the start of the last phase, with fixed gates
 
 
 class Tuning(NamedTuple):

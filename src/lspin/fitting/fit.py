@@ -247,6 +247,7 @@ def tune(problem: Problem, job: Job, rows: Rows, prepared: Prepared) -> Tuning:
         edge=recipe.edge,
         hidden_share=recipe.hidden_share,
         head_start=recipe.head_start,
+        settled_rate=recipe.settled_rate,
     )
     return Tuning(strengths, prepared.owners, None if anchor is None else anchor.weights)
 

@@ -45,6 +45,7 @@ class Recipe(NamedTuple):
     strict_noise: float | None = None  # of a second run, which meets all foreign gates from its start
     price_reached: float = 0.4  # part of a run at a given price after which a price that rises is there
     head_start: float = 0.1  # part of the run until which the predictor learns alone
+    settled_rate: float = 0.3  # part of the learning rate at the start of the last phase, with fixed gates
     fewest_epochs: int = 10
     hidden_share: float = 0.0  # of the gating network's inputs, drawn anew in every step (dropout)
     low_path: tuple[float, float] | None = None  # of a third run, in which weak features stay for longer
@@ -111,6 +112,7 @@ RISING = LINEAR._replace(
     hidden_share=0.2,
     head_start=0.02,
     price_reached=0.7,
+    settled_rate=3.0,
     gate_decay=0.0,
     gate_decay_by_price=0.0,
     gate_shrink=0.0,
@@ -122,7 +124,9 @@ RISING = LINEAR._replace(
     usual_decay=0.0,
     path=(1e-4, 0.05),
 )
-RISING_NONLINEAR = RISING._replace(start=RISING.start._replace(prediction_spread=1.0))
+RISING_NONLINEAR = RISING._replace(
+    settled_rate=NONLINEAR.settled_rate, start=RISING.start._replace(prediction_spread=1.0)
+)
 WIDE = Recipe(
     gating_layers=(16,),
     steps=400,
