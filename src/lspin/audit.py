@@ -170,14 +170,17 @@ def _word(scores: dict[str, float], gain: float, error: float, name: str, *, lea
     elif doubt:
         finding = f"Too little evidence for a verdict on the mask: {doubt}"
     return (
-        f"{finding}: the mask explains {_percent(gain)} ± {_percent(error)} % of the target beyond what the "
+        f"{finding}: the mask explains {_word_gain(gain, error)} of the target beyond what the "
         f"selected values do ({name} {scores['own']:.3f} of the model, {scores['evaluator']:.3f} from the "
         f"selected values, {scores['mask']:.3f} from the mask alone, {scores['chance']:.3f} by chance)."
     )
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}".replace("-0.0", "0.0")
+def _word_gain(gain: float, error: float) -> str:
+    """A share with its standard error; what would be rounded to nothing is said to be little."""
+    if max(abs(gain), error) < 0.0005:
+        return "less than 0.1 %"
+    return f"{100 * gain:.1f} ± {100 * error:.1f} %".replace("-0.0", "0.0")
 
 
 # Reading ----------------------------------------------------------------------------------------------------
