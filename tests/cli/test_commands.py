@@ -513,11 +513,26 @@ def test_a_report_is_written_or_the_reason_is_said(folder, tmp_path, monkeypatch
     arguments = ["report", folder / "classify.lspin", folder / "patients.csv", "-o", tmp_path / "report.html"]
     run(*arguments, "--no-samples")
     settings = {"eval_set": None, "target_name": "diagnosis", "shows_samples": False, "verbose": 1}
+    settings |= {"at": None, "time_unit": None}
     assert calls == [(N, N, "P00", settings)]
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
     (tmp_path / "report.html").unlink()
     assert refuse(*arguments) == "Error: no more"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_of_survival_is_told_the_times_and_their_unit(folder, tmp_path, monkeypatch):
+    calls = []
+
+    def report(estimator, X, y, path, **settings):
+        path.write_text("a page")
+        calls.append((settings["at"], settings["time_unit"], settings["target_name"]))
+
+    monkeypatch.setattr("lspin.reporting.page.report", report)
+    arguments = ["report", folder / "survive.lspin", folder / "patients.csv", "-o", tmp_path / "r.html", "--force"]
+    run(*arguments, "--at", "0.2,0.5")
+    run(*arguments, "--unit", "weeks")
+    assert calls == [([0.2, 0.5], "months", "died"), (None, "weeks", "died")]
 
 
 def test_a_report_can_judge_by_rows_of_another_table(folder, patients, tmp_path, monkeypatch):

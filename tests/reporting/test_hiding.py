@@ -45,8 +45,10 @@ def test_a_share_of_a_few_or_of_all_but_a_few_is_hidden(size):
 def test_between_two_points_of_a_curve_enough_samples_end():
     ended = np.array([0, 1, 4, 6, 7, 12, 13, 20, 21])
     curve = {"name": "low", "size": 25, "times": np.arange(9.0), "survival": np.linspace(1, 0, 9), "ended": ended}
+    curve |= {"lower": curve["survival"] / 2, "upper": curve["survival"] ** 0.5}
     thinned = thin_curve(curve)
     assert (np.diff(thinned["ended"]) >= FEWEST_ALIKE).all()
     np.testing.assert_array_equal(thinned["times"], [0, 3, 5, 7])
     np.testing.assert_array_equal(thinned["survival"], curve["survival"][[0, 3, 5, 7]])
+    np.testing.assert_array_equal(thinned["upper"], curve["upper"][[0, 3, 5, 7]])
     assert thinned["size"] == 25

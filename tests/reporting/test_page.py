@@ -17,7 +17,9 @@ from conftest import QUICK
 from lspin import LSPINClassifier, LSPINCox, LSPINRegressor
 from lspin.baselines import DeepSurv
 from lspin.reporting.held_out import compare
-from lspin.reporting.page import fill_template, fingerprint, report
+from lspin.reporting.page import report
+from lspin.reporting.reproduce import fingerprint
+from lspin.reporting.template import fill_template
 from lspin.survival import harrell_concordance, make_survival
 from lspin.targets.intervals import area_under_curve, equal_bins, wilson_interval
 from pages import read_content
@@ -238,7 +240,8 @@ def test_survival_has_concordance_curves_and_two_baselines(table, tmp_path):
     linear = DeepSurv((), weight_decay=3.0, random_state=0).fit(X[:64], y[:64]).predict(X[64:])
     expected = harrell_concordance(y[64:], risk=linear).c_index
     assert baselines["Cox regression"]["c_index"][0] == pytest.approx(expected)
-    assert len(content["judged"]["curves"]) == 3
+    curves = content["judged"]["curves"]
+    assert [curve["name"] for curve in curves] == ["lowest third", "middle third", "highest third"]
     assert content["samples"]["held_out"] == [0] * 64 + [1] * 32
     assert content["samples"]["name"][64] == "held-out 0"
     assert "concordance" in content["trust"]["audit"]["verdict"]
@@ -473,14 +476,17 @@ def test_a_sample_is_found_by_typing_its_name(opened, content):
     opened.keyboard.type("p77")
     opened.keyboard.press("Enter")
     assert opened.inner_text("#sample-name") == "P77"
-    likeliest = int(np.argmax(samples["probabilities"][row]))
-    assert content["model"]["classes"][likeliest] in opened.text_content("#sheet")
+    event = content["model"]["classes"].index(content["model"]["event"])
+    shown = opened.locator("#sheet dd").nth(0).text_content()
+    assert shown.startswith(f"{100 * samples['probabilities'][row][event]:.0f}")
     rows = opened.locator("#sheet tbody tr:not(.sum)")
-    assert rows.count() == samples["n_open"][row]
+    assert rows.count() == samples["n_open"][row] < 6  # too few to fold any
     for place, entry in enumerate(range(samples["starts"][row], samples["starts"][row + 1])):
-        shown = rows.nth(place).locator(".adds").text_content().replace("−", "-")
-        assert float(shown) == pytest.approx(samples["entries"]["contribution"][entry], rel=5e-3)
-        assert rows.nth(place).locator("th").text_content() in content["features"]["name"]
+        shown = rows.nth(place).locator(".amount").text_content()
+        factor = np.exp(samples["entries"]["contribution"][entry])
+        assert float(shown.removeprefix("odds × ")) == pytest.approx(factor, rel=0.06, abs=0.006)
+        name = content["features"]["name"][samples["entries"]["feature"][entry]]
+        assert rows.nth(place).locator("th .name").text_content() == name
 
 
 def test_hostile_names_are_shown_as_they_are(opened, content):
@@ -495,7 +501,7 @@ def test_hostile_names_are_shown_as_they_are(opened, content):
 
 
 def test_the_table_sorts_by_what_is_clicked(opened, content):
-    header = opened.locator("#feature-table thead th", has_text="samples that select it")
+    header = opened.locator("#feature-table thead th", has_text="samples that use it")
     for way, sign in (("descending", -1), ("ascending", 1)):
         header.locator("button").focus()
         opened.keyboard.press("Enter")
@@ -507,7 +513,7 @@ def test_the_table_sorts_by_what_is_clicked(opened, content):
 
 def test_scores_on_the_page_are_those_of_the_comparison(opened, content):
     own = content["judged"]["contenders"][0]["scores"]["accuracy"]
-    shown = opened.locator("#scores tbody tr").nth(0).locator("td").nth(0).text_content()
+    shown = opened.locator("#scores tbody tr").nth(0).locator("td").nth(1).text_content()
     assert [float(number) for number in re.findall(r"[\d.]+", shown)] == pytest.approx(own, abs=5e-4)
 
 
@@ -529,7 +535,7 @@ def test_a_suspicious_sample_is_a_link_to_its_page(browser, content, tmp_path):
     path.write_text(fill_template({**content, "trust": trust}), encoding="utf-8")
     window = browser.new_page()
     window.goto(path.as_uri(), timeout=120_000)
-    links = window.locator("#trust a")
+    links = window.locator("#trust figure a")
     assert links.all_text_contents() == ["P8", "P3"]
     links.nth(1).focus()
     window.keyboard.press("Enter")
@@ -537,7 +543,93 @@ def test_a_suspicious_sample_is_a_link_to_its_page(browser, content, tmp_path):
     window.close()
 
 
-@pytest.mark.parametrize("width", [1400, 400])
-def test_the_page_is_no_wider_than_the_window(opened, width):
+@pytest.mark.parametrize("width", [1400, 800, 400])
+def test_nothing_is_cut_off_at_any_width(opened, width):
     opened.set_viewport_size({"width": width, "height": 900})
+    opened.wait_for_timeout(50)
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    assert opened.evaluate(FIND_CUT) == []
+
+
+# Elements that reach beyond the window, or beyond the box that scrolls them; the map of genes may scroll.
+FIND_CUT = """() => [...document.querySelectorAll("main *")].filter(e => {
+    const box = e.getBoundingClientRect(), holder = e.closest(".wide");
+    const right = holder ? holder.getBoundingClientRect().right : innerWidth;
+    return box.width && box.right > right + 1 && !e.closest(".mapbox, thead");
+}).map(e => e.outerHTML.slice(0, 80))"""
+
+
+def test_the_first_screen_has_verdict_scores_features_and_an_example(opened, content):
+    headline = content["headline"]
+    assert opened.text_content("#asked") == headline["asked"]
+    assert opened.text_content("#verdict") == headline["verdict"]
+    area = content["judged"]["contenders"][0]["scores"]["auc"]
+    assert f"{area[0]:.2f}" in opened.text_content("#discrimination .figure")
+    slope = next(score for score in content["judged"]["calibration"] if score["key"] == "slope")
+    assert f"{slope['interval'][0]:.2f}".replace("-", "−") in opened.text_content("#calibration")
+    names = opened.locator("#strongest li > .name").all_text_contents()
+    assert names == content["features"]["name"][:5]
+    assert content["samples"]["name"][headline["example"]] in opened.text_content("#example")
+    for tile in opened.locator(".tile").all():  # all of it without scrolling
+        box = tile.bounding_box()
+        assert box["y"] + box["height"] <= 900
+    opened.locator("#example button").focus()
+    opened.keyboard.press("Enter")
+    assert opened.text_content("#sample-name") == content["samples"]["name"][headline["example"]]
+
+
+def test_no_number_on_the_page_needs_a_calculator(opened):
+    text = opened.inner_text("main")
+    assert not re.search(r"\d[eE][-+−]?\d", re.sub(r"SHA-256\s+\S+", "", text))
+    assert not re.search(r"[-−]0(\.0+)?(?![\d.])", text)
+    assert "NaN" not in text
+    assert "undefined" not in text
+    assert "null" not in text
+
+
+def test_tiny_contributions_share_a_row_until_they_are_asked_for(browser, content, tmp_path):
+    samples = content["samples"]
+    row = int(np.argmax(samples["n_open"]))
+    first, last = samples["starts"][row], samples["starts"][row + 1]
+    contribution = [*samples["entries"]["contribution"]]
+    contribution[first:last] = [2.0, -1.0, *[1e-3] * (last - first - 2)]
+    entries = {**samples["entries"], "contribution": contribution}
+    path = tmp_path / "r.html"
+    changed = {**content, "samples": {**samples, "entries": entries}}
+    path.write_text(
+        fill_template({**changed, "headline": {**content["headline"], "example": row}}), encoding="utf-8"
+    )
+    window = browser.new_page()
+    window.goto(path.as_uri(), timeout=120_000)
+    rows = window.locator("#sheet tbody tr:not(.sum)")
+    n_tiny = last - first - 2
+    assert n_tiny >= 3
+    assert rows.count() == 3
+    assert rows.nth(2).locator("th").text_content().startswith(f"{n_tiny} further features, together")
+    assert rows.nth(2).locator(".amount").text_content() == "odds × 1.00"
+    rows.nth(2).locator("button").focus()
+    window.keyboard.press("Enter")
+    assert rows.count() == 2 + n_tiny
+    window.close()
+
+
+def test_the_page_of_a_sample_is_printed_alone(opened):
+    opened.evaluate("window.print = () => { window.asked = document.documentElement.className; }")
+    opened.locator("button", has_text="print this page").focus()
+    opened.keyboard.press("Enter")
+    assert opened.evaluate("window.asked") == "printing-sample"
+    opened.emulate_media(media="print")
+    shown = [part.get_attribute("id") for part in opened.locator("main > section").all() if part.is_visible()]
+    assert shown == ["sample"]
+    assert opened.locator("#sheet .onlyprint").is_visible()
+    opened.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert opened.locator("#trust").is_visible()
+
+
+def test_dark_windows_get_a_dark_page(opened):
+    colours = []
+    for scheme in ("light", "dark"):
+        opened.emulate_media(color_scheme=scheme)
+        colours.append(opened.evaluate("getComputedStyle(document.body).backgroundColor"))
+    light, dark = (sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in colours)
+    assert light > 700 > 100 > dark

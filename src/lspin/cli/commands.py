@@ -402,11 +402,19 @@ def report(
     samples: Annotated[
         bool, typer.Option("--samples/--no-samples", help="Whether the page may hold data of single samples.")
     ] = True,
+    at: AtOption = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            "--unit", metavar="UNIT", help="Of survival times; known from their column's name, if it says."
+        ),
+    ] = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """One HTML file."""
+    times = read_at(at)
     from lspin.cli.workflow import open_table
     from lspin.cli.writing import PAGE, check_writable
     from lspin.intake.files import read_source
@@ -433,6 +441,8 @@ def report(
             eval_set=None if test is None else given[1],
             target_name=name,
             shows_samples=samples,
+            at=times or None,
+            time_unit=unit or opened.time_unit,
             verbose=int(not quiet),
         )
     for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):

@@ -19,6 +19,7 @@ from lspin.intake.columns import Features, read_like
 from lspin.intake.files import Source
 from lspin.intake.outcomes import Outcome, read_outcome, read_survival_outcome
 from lspin.intake.remarks import Remark, find_column, suggest
+from lspin.survival.units import guess_unit
 from lspin.targets.survival import Times
 
 ESTIMATORS: dict[str, Any] = {
@@ -45,6 +46,11 @@ class Opened(NamedTuple):
     estimator: Any
     features: Features
     outcome: Outcome | None  # where the table holds the target too
+
+    @property
+    def time_unit(self) -> str | None:
+        """The unit of survival times, if the name of their column says it."""
+        return None if self.outcome is None else guess_unit(self.outcome.columns.get("time", ""))
 
 
 # Fitting -------------------------------------------------------------------------------------------------------

@@ -20,6 +20,11 @@ def member_range(estimator: Any, tables: list[Any], scores: np.ndarray) -> np.nd
     scores
         What the members predict together; of classes, the range is that of the likeliest one's probability.
 
+    Notes
+    -----
+    Log-hazards are known up to a constant, which differs between members: each member's mean hazard over the rows
+    is set to that of all members together. So the rows should be a cohort.
+
     """
     if len(estimator.members_) == 1:
         return None
@@ -27,5 +32,5 @@ def member_range(estimator: Any, tables: list[Any], scores: np.ndarray) -> np.nd
     said = []
     for member in estimator.members_:
         outputs = np.concatenate([predict_member(member, table).outputs for table in tables])
-        said.append(kind.headline(kind.as_scores(outputs), scores))
+        said.append(kind.headline(kind.align(kind.as_scores(outputs), scores), scores))
     return np.stack([np.min(said, axis=0), np.max(said, axis=0)], axis=1)

@@ -20,6 +20,7 @@ from lspin.survival import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+FEWEST_ROWS = 20  # on which members are compared
 STYLES = ("-", "--", "-.", ":")
 
 
@@ -119,7 +120,8 @@ def patient_survival(
     estimator
         A fitted ``LSPINCox``.
     X
-        Table that contains the patient.
+        Table that contains the patient, such as the training rows: members are compared over all its rows, and
+        their range needs at least 20.
     sample
         Name (in the index of a frame) or position of the patient.
     y
@@ -137,7 +139,8 @@ def patient_survival(
     explanation = estimator.explain(X)
     row = explanation.find(sample)
     baseline = estimator.kind_.known_baseline
-    spread = member_range(estimator, [estimator._read(X)], explanation.scores)
+    is_cohort = len(explanation.scores) >= FEWEST_ROWS
+    spread = member_range(estimator, [estimator._read(X)], explanation.scores) if is_cohort else None
 
     def draw(log_hazard: float) -> StepFunction:
         survival = survival_probability(baseline, log_hazard=[log_hazard])[0]

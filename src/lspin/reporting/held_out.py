@@ -17,9 +17,10 @@ from threadpoolctl import threadpool_limits
 from lspin.survival import kaplan_meier
 from lspin.tables.reading import as_numbers, columns_of_inputs, read_table
 from lspin.targets import Kind
+from lspin.targets.calibration import CalibrationScore
 from lspin.targets.intervals import SMALLEST_BIN, Interval
 from lspin.targets.kind import Forecast, Judge, Metric, Peer
-from lspin.targets.survival import TimesJudge
+from lspin.targets.survival_judge import TimesJudge
 
 TEST_SHARE = 0.25
 FEWEST_ROWS = 20  # below it nothing can be held out
@@ -48,7 +49,9 @@ class Comparison:
     metrics: list[Metric]
     contenders: list[Contender]  # the model itself first
     scores: list[dict[str, Interval]]  # one for each contender
+    judge: Judge
     calibration: dict[str, Any]  # predicted, observed, lower, upper, size of each bin; and what they are
+    calibration_scores: list[CalibrationScore]
     curves: list[dict[str, Any]]  # survival by thirds of the risk
 
 
@@ -86,7 +89,7 @@ def compare(
         parts, model = Parts(X, y, *eval_set), estimator
         how = (
             f"Judged on {len(parts.y_test)} rows that were given apart and took no part in the fit; "
-            f"the baselines learned from the {len(y)} training rows."
+            f"the familiar models learned from the {len(y)} training rows."
         )
     else:
         set_aside = _set_aside(estimator, X, y, random_state)
@@ -95,8 +98,8 @@ def compare(
         parts, model = set_aside
         how = (
             f"Judged on {len(parts.y_test)} of the {len(y)} rows, drawn at random and set aside. "
-            f"{_describe_copy(estimator, len(parts.y))}, as did the baselines. All that follows is about the "
-            "model itself."
+            f"{_describe_copy(estimator, len(parts.y))}, as did the familiar models. All that follows is about "
+            "the model itself."
         )
     return _judge(model, estimator.kind_, parts, how, random_state)
 
@@ -115,7 +118,9 @@ def _judge(model: Any, kind: Kind, parts: Parts, how: str, random_state: int) ->
         metrics=judge.metrics,
         contenders=contenders,
         scores=[judge.score(contender.forecast, draws) for contender in contenders],
+        judge=judge,
         calibration=judge.calibrate(contenders[0].forecast),
+        calibration_scores=judge.check_calibration(contenders[0].forecast),
         curves=judge.list_curves(contenders[0].forecast),
     )
 
@@ -179,10 +184,11 @@ def _contend(model: Any, kind: Kind, judge: Judge, parts: Parts, random_state: i
     if isinstance(judge, TimesJudge):  # scikit-learn has no survival models, but this package has
         yield from _contend_survival(judge, parts, random_state)
         return
-    train, test = _number_inputs(parts, kind)
+    train, test, owners = _number_inputs(parts, kind)
     for peer in kind.peers(parts.y, random_state):
         fitted = _fit_peer(peer, train, parts.y)
-        n_used = _count_used(fitted[-1]) if peer.is_linear else train.shape[1]
+        used = _find_used(fitted[-1]) if peer.is_linear else np.ones(len(owners), bool)
+        n_used = len(np.unique(owners[used]))
         yield Contender(peer.name, peer.note, n_used, judge.forecast(fitted, test))
 
 
@@ -196,11 +202,11 @@ def _fit_peer(peer: Peer, train: np.ndarray, y: np.ndarray) -> Any:
     return make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), peer.model).fit(train, y)
 
 
-def _count_used(model: Any) -> int:
-    """Inputs with a coefficient that is not 0, of one linear model or of one for each class."""
+def _find_used(model: Any) -> np.ndarray:
+    """Whether an input has a coefficient that is not 0, of one linear model or of one for each class."""
     models = getattr(model, "estimators_", [model])
     coefficients = np.vstack([np.atleast_2d(part.coef_) for part in models])
-    return int(np.any(coefficients != 0, axis=0).sum())
+    return np.any(coefficients != 0, axis=0)
 
 
 def _contend_survival(judge: TimesJudge, parts: Parts, random_state: int) -> Iterator[Contender]:
@@ -222,8 +228,11 @@ def _median_used(model: Any, X: Any) -> float:
     return float(np.median(np.asarray(model.selected(X).sum(axis=1)).ravel()))
 
 
-def _number_inputs(parts: Parts, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of the columns most related to the target in the training rows, not-a-number where missing."""
+def _number_inputs(parts: Parts, kind: Kind) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers of the inputs most related to the target in the training rows, not-a-number where missing.
+
+    A category is several inputs; the column of each is told too.
+    """
     from sklearn.feature_selection import f_classif, f_regression
 
     X, X_test = (as_numbers(part) for part in parts[::2])
@@ -237,7 +246,7 @@ def _number_inputs(parts: Parts, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
             strengths = np.nan_to_num(relate(train.values, parts.y)[0], nan=-1.0)
         kept = np.sort(np.argsort(-strengths, kind="stable")[:MOST_COLUMNS])
     owners = columns_of_inputs(X.shape[1], levels)
-    return _fill(train, kept, owners), _fill(test, kept, owners)
+    return _fill(train, kept, owners), _fill(test, kept, owners), owners[kept]
 
 
 def _fill(table: Any, kept: np.ndarray, owners: np.ndarray) -> np.ndarray:

@@ -57,4 +57,16 @@ def thin_curve(curve: dict[str, Any]) -> dict[str, Any]:
     for place, ended in enumerate(curve["ended"]):
         if ended - curve["ended"][kept[-1]] >= FEWEST_ALIKE:
             kept.append(place)
-    return {**curve, **{name: np.asarray(curve[name])[kept] for name in ("times", "survival", "ended")}}
+    names = ("times", "survival", "lower", "upper", "ended")
+    return {**curve, **{name: np.asarray(curve[name])[kept] for name in names}}
+
+
+def hide_counts(counts: np.ndarray) -> np.ndarray:
+    """Falling numbers of samples, not-a-number where few are left or few have gone since the last one told."""
+    told = np.full(len(counts), np.nan)
+    last = None
+    for place, count in enumerate(np.asarray(counts).tolist()):
+        if 0 < count < FEWEST_ALIKE or (last is not None and 0 < last - count < FEWEST_ALIKE):
+            continue
+        told[place] = last = count
+    return told

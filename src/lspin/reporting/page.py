@@ -1,30 +1,23 @@
 """One HTML file that says what a model learned, how far to trust it, and why each sample got its prediction."""
 
-import hashlib
-import html
-import json
 import os
-import platform
-from datetime import date
-from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from lspin.reporting.hiding import FEWEST_ALIKE, merge_bins, thin_curve
+from lspin.reporting.hiding import FEWEST_ALIKE
+from lspin.reporting.numbers import finite
+from lspin.reporting.template import fill_template
 from lspin.storage import written_whole
-from lspin.targets import Kind
+from lspin.survival import read_survival
+from lspin.survival.units import guess_unit, read_times
+from lspin.targets import Kind, Times
 
 if TYPE_CHECKING:
     from lspin.reporting.held_out import Comparison
     from lspin.reporting.samples import Cohort
-
-PACKAGES = ("lspin", "jax", "numpy", "scipy", "scikit-learn", "pandas")
-MOST_AUDITED = 1000  # rows: the evaluators of the audit are slow
-MOST_SUSPICIOUS = 50  # samples that are named
 
 
 def report(
@@ -38,6 +31,8 @@ def report(
     target_name: str | None = None,
     shows_samples: bool = True,
     audits: bool = True,
+    at: Sequence[float] | None = None,
+    time_unit: str | None = None,
     random_state: int = 0,
     verbose: int = 0,
 ) -> Path:
@@ -61,8 +56,14 @@ def report(
         summarises at least five samples, so that the file can be shared where patient data cannot.
     audits
         Whether to check the mask by :func:`lspin.audit.audit_leakage`, which is the slowest part.
+    at
+        Survival only: times to give each patient's risk at, in the unit of ``y``. By default one, three and five
+        years as far as samples were followed, or round times where the unit is not known.
+    time_unit
+        Survival only: unit of the times, ``"days"``, ``"weeks"``, ``"months"``, ``"years"`` or another word. By
+        default from the name of their column, such as ``OS_MONTHS``, if ``y`` has names.
     random_state
-        Seed of the held-out rows, the baselines and the bootstrap.
+        Seed of the held-out rows, the familiar models and the bootstrap.
     verbose
         1 to say on the standard error what is being done.
 
@@ -73,13 +74,18 @@ def report(
     """
     from lspin.estimators.posing import unwrap_eval_set
     from lspin.fitting.progress import Stages
+    from lspin.reporting.headline import describe_headline
     from lspin.reporting.held_out import compare
+    from lspin.reporting.reproduce import describe_again
     from lspin.reporting.samples import gather
+    from lspin.reporting.times import describe_times
+    from lspin.reporting.trust import check_data, check_mask, describe_trust
 
     _refuse_unfitted(estimator)
     kind: Kind = estimator.kind_
     X = X if hasattr(X, "shape") else np.asarray(X)
     target_name = _name_target(y, kind) if target_name is None else target_name
+    time_unit = _refuse_times(kind, y, at, time_unit)
     target = _read_target(estimator, X, y)
     parts = [(X, target)]
     if eval_set is not None:
@@ -103,32 +109,26 @@ def report(
         "target": target_name,
         "shows_samples": shows_samples,
         "model": _describe_model(estimator, cohort, target_name),
+        "headline": describe_headline(estimator, cohort, comparison, target_name, shows_samples=shows_samples),
         "judged": _describe_judgement(comparison, shows_samples=shows_samples),
         **_describe_cohort(cohort, shows_samples=shows_samples),
-        "again": _describe_again(estimator, told, random_state),
+        "again": describe_again(estimator, told, random_state),
     }
+    if isinstance(kind, Times):
+        content["survival"] = describe_times(cohort, at=at, time_unit=time_unit, shows_samples=shows_samples)
     stages.begin("checking the data")
-    checks = _check(estimator, told, target_name, shows_samples=shows_samples)
+    checks = check_data(estimator, told, target_name, shows_samples=shows_samples)
     stages.begin("checking the mask")
-    audit = _audit(estimator, *parts[-1]) if audits else {"reason": "The mask was not checked."}
+    audit = check_mask(estimator, *parts[-1]) if audits else {"reason": "The mask was not checked."}
     content["trust"] = {
         "checks": checks,
         "audit": audit,
-        **_describe_trust(estimator, cohort, comparison, shows_samples=shows_samples),
+        **describe_trust(estimator, cohort, comparison, shows_samples=shows_samples),
     }
     stages.end()
     with written_whole(path) as file:
         file.write(fill_template(content).encode())
     return Path(path)
-
-
-def fill_template(content: dict[str, Any]) -> str:
-    """The page around some content, in which nothing can end the element that holds it."""
-    template = files("lspin.reporting").joinpath("page.html").read_text(encoding="utf-8")
-    data = json.dumps(content, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    before, between, after = (piece for part in template.split("{{title}}") for piece in part.split("{{content}}"))
-    escaped = html.escape(content["title"]).encode("utf-8", "replace").decode()
-    return before + escaped + between + data + after
 
 
 # Reading -----------------------------------------------------------------------------------------------------
@@ -147,7 +147,20 @@ def _refuse_unfitted(estimator: Any) -> None:
 
 def _name_target(y: Any, kind: Kind) -> str:
     name = getattr(y, "name", None)
+    if isinstance(kind, Times) and (event := read_survival(y, needs_events=False).event_name) != "event":
+        name = event
     return str(name) if name is not None and str(name) else kind.target_word
+
+
+def _refuse_times(kind: Kind, y: Any, at: Sequence[float] | None, unit: str | None) -> str | None:
+    """The unit of the times, if it is known; what speaks of times is an error for another kind of target."""
+    if not isinstance(kind, Times):
+        if at is not None or unit is not None:
+            raise ValueError(f"at and time_unit are about survival times, and the model is a {kind.noun}")
+        return None
+    if at is not None:
+        read_times(at, kind.known_baseline.domain[1])  # an error now rather than after the work
+    return guess_unit(str(read_survival(y, needs_events=False).time_name)) if unit is None else unit
 
 
 def _read_target(estimator: Any, X: Any, y: Any, name: str = "y") -> np.ndarray:
@@ -193,6 +206,9 @@ def _describe_model(estimator: Any, cohort: "Cohort", target_name: str) -> dict[
 
 
 def _describe_judgement(comparison: "Comparison | str", *, shows_samples: bool) -> dict[str, Any]:
+    from lspin.reporting.headline import describe_scores
+    from lspin.reporting.times import write_curve
+
     if isinstance(comparison, str):
         return {"reason": comparison}
     return {
@@ -205,23 +221,18 @@ def _describe_judgement(comparison: "Comparison | str", *, shows_samples: bool) 
                 "name": contender.name,
                 "note": contender.note,
                 "n_features": contender.n_features,
-                "scores": {key: _finite(interval) for key, interval in scores.items()},
+                "scores": {key: finite(interval) for key, interval in scores.items()},
             }
             for contender, scores in zip(comparison.contenders, comparison.scores, strict=True)
         ],
-        "curves": [
-            {**curve, **{name: _finite(curve[name]) for name in ("times", "survival", "ended")}}
-            for curve in (comparison.curves if shows_samples else map(thin_curve, comparison.curves))
-        ],
+        "calibration": describe_scores(comparison.calibration_scores),
+        "curves": [write_curve(curve, shows_samples=shows_samples) for curve in comparison.curves],
     }
 
 
-def _finite(numbers: Any) -> list:
-    return [float(number) if np.isfinite(number) else None for number in numbers]
-
-
 def _describe_cohort(cohort: "Cohort", *, shows_samples: bool) -> dict[str, Any]:
-    from lspin.reporting.samples import lay_out_map, list_features, list_samples
+    from lspin.reporting.features import list_features
+    from lspin.reporting.samples import lay_out_map, list_samples
     from lspin.reporting.subgroups import list_groups
 
     content: dict[str, Any] = {
@@ -232,138 +243,3 @@ def _describe_cohort(cohort: "Cohort", *, shows_samples: bool) -> dict[str, Any]
         content["map"] = lay_out_map(cohort)
         content["samples"] = list_samples(cohort)
     return content
-
-
-def _describe_trust(
-    estimator: Any,
-    cohort: "Cohort",
-    comparison: "Comparison | str",
-    *,
-    shows_samples: bool,
-) -> dict[str, Any]:
-    suspicious = cohort.summary.suspicious
-    is_few = not shows_samples and 0 < len(suspicious) < FEWEST_ALIKE
-    histogram = _count_open(cohort.summary.n_selected)
-    trust: dict[str, Any] = {
-        "limit": float(cohort.summary.limit),
-        "n_suspicious": None if is_few else len(suspicious),
-        "histogram": histogram if shows_samples else merge_bins(histogram),
-    }
-    if shows_samples:
-        trust["suspicious"] = suspicious[:MOST_SUSPICIOUS].tolist()
-    if not isinstance(comparison, str):
-        bins = [_finite(row) for row in comparison.calibration["bins"] if row[-1] >= FEWEST_ALIKE]
-        trust["calibration"] = {**comparison.calibration, "bins": bins}
-    if len(estimator.members_) > 1:
-        confidence = cohort.explanation.open_confidence
-        trust["agreement"] = {
-            "mean": float(confidence.mean()) if len(confidence) else None,
-            "all": float(np.mean(confidence > 1 - 1e-9)) if len(confidence) else None,
-            "half": float(np.mean(confidence >= 0.5)) if len(confidence) else None,
-        }
-    return trust
-
-
-def _check(estimator: Any, parts: list[tuple[Any, np.ndarray]], name: str, *, shows_samples: bool) -> dict:
-    """What the data checks say of the training rows, and of held-out rows that are among them."""
-    from lspin.checks import check_table
-
-    test = parts[1][0] if len(parts) > 1 else None
-    fewest = 1 if shows_samples else FEWEST_ALIKE
-    found = check_table(*parts[0], kind=estimator.kind_, target_name=name, test=test, fewest=fewest)
-    return {"findings": [finding.text for finding in found.findings], "best": found.best}
-
-
-def _count_open(n_selected: np.ndarray) -> dict[str, list[int]]:
-    """How many samples select how many features, in at most twenty bins."""
-    width = max(1, -(-int(n_selected.max() + 1) // 20))
-    counts = np.bincount(n_selected // width)
-    starts = width * np.arange(len(counts))
-    return {"from": starts.tolist(), "to": (starts + width).tolist(), "count": counts.tolist()}
-
-
-def _audit(estimator: Any, X: Any, y: np.ndarray) -> dict[str, Any]:
-    from sklearn.utils import _safe_indexing
-    from threadpoolctl import threadpool_limits
-
-    from lspin.audit import audit_leakage
-
-    if len(y) < FEWEST_ALIKE:
-        return {"reason": f"With {len(y)} rows there are too few to check the mask."}
-    if len(y) > MOST_AUDITED:
-        rows = np.linspace(0, len(y) - 1, MOST_AUDITED).round().astype(int)
-        X, y = _safe_indexing(X, rows), y[rows]
-    try:
-        with threadpool_limits(1):
-            found = audit_leakage(estimator, X, y)
-    except ValueError as error:
-        return {"reason": f"The mask could not be checked: {error}."}
-    numbers = {
-        name: value for name, value in found._asdict().items() if isinstance(value, float) and np.isfinite(value)
-    }
-    verdict = {"leaks": found.leaks, "settled": found.settled, "verdict": found.verdict}
-    return {**verdict, "n_rows": len(y), **numbers}
-
-
-# How to do it again ------------------------------------------------------------------------------------------
-
-
-def _describe_again(estimator: Any, parts: list[tuple[Any, np.ndarray]], random_state: int) -> dict[str, Any]:
-    defaults = type(estimator)().get_params()
-    settings = {name: _word_setting(value) for name, value in sorted(estimator.get_params().items())}
-    return {
-        "settings": settings,
-        "changed": [name for name, value in settings.items() if value != _word_setting(defaults[name])],
-        "learned": {
-            "start_": estimator.start_,
-            "sparsity_": f"{estimator.sparsity_:.6g}",
-            "weight_decay_": f"{estimator.weight_decay_:.6g}",
-            "n_iter_": str(estimator.n_iter_),
-        },
-        "contest": [
-            [row.model, *_finite([row.loss, row.behind, row.standard_error]), bool(row.chosen)]
-            for row in estimator.contest_.itertuples()
-        ],
-        "seed": None if estimator.random_state is None else _word_setting(estimator.random_state),
-        "report_seed": random_state,
-        "versions": {"Python": platform.python_version(), **_list_versions()},
-        "fingerprints": [
-            {"rows": "held out" if place else "training", "shape": list(X.shape), "sha256": fingerprint(X, y)}
-            for place, (X, y) in enumerate(parts)
-        ],
-        "date": date.today().isoformat(),
-    }
-
-
-def _word_setting(value: Any) -> str:
-    return f"an array of shape {value.shape}" if hasattr(value, "shape") else repr(value)
-
-
-def _list_versions() -> dict[str, str]:
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def fingerprint(X: Any, y: Any) -> str:
-    """SHA-256 of a table: the names of its columns, its values as numbers or levels, and the target."""
-    from lspin.tables.reading import as_numbers, list_names, read_table
-
-    table, levels = read_table(as_numbers(X))
-    names = list_names(X) or range(X.shape[1])
-    digest = hashlib.sha256(json.dumps([[str(name) for name in names], repr(sorted(levels.items()))]).encode())
-    for matrix in (table.values, table.missing):
-        if sp.issparse(matrix):
-            matrix = sp.csr_array(matrix)
-            for part in (matrix.indptr.astype("<i8"), matrix.indices.astype("<i8"), matrix.data.astype("<f8")):
-                digest.update(part.tobytes())
-        elif matrix is not None:
-            digest.update(np.ascontiguousarray(matrix, dtype="<f8").tobytes())
-    target = np.asarray(y)
-    columns = [target[name] for name in target.dtype.names] if target.dtype.names else [target]
-    digest.update(json.dumps([[str(entry) for entry in column.tolist()] for column in columns]).encode())
-    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""The explained samples as a page shows them: features, the gate map, and each sample's own entries."""
+"""The explained samples as a page shows them: the gate map, and each sample's own entries."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +13,8 @@ from lspin.explanation.record import Explanation, explain
 from lspin.fitting.ensemble import GROUPS
 from lspin.fitting.found import average_memberships, count_findings
 from lspin.metrics import GateSummary, summarise_gates
-from lspin.reporting.hiding import FEWEST_ALIKE, has_small_groups, hide_few, join_small_groups
+from lspin.reporting.hiding import has_small_groups, join_small_groups
+from lspin.reporting.numbers import digits
 from lspin.tables.grid import Grid
 from lspin.tables.reading import columns_of_inputs, is_missing
 from lspin.targets import Kind
@@ -21,8 +22,8 @@ from lspin.targets import Kind
 MOST_SAMPLES = 5000  # that a page holds
 MOST_ENTRIES = 80_000  # open gates that it holds, the strongest of each sample
 MAP_FEATURES = 50
+SAME_GATE = 0.05  # by which gates may differ and still agree
 MOST_CONTEXT = 12  # columns of a context whose values a sample's page shows
-QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True)
@@ -182,92 +183,11 @@ def _column_of(table: Any, column: int, n_columns: int, levels: Any) -> np.ndarr
 # What the page is given --------------------------------------------------------------------------------------
 
 
-def list_features(cohort: Cohort, *, shows_samples: bool) -> dict[str, list]:
-    """The features that any sample selects, the most important first: how much, how often, and which way."""
-    explanation, n_samples = cohort.explanation, len(cohort.explanation.sample_names)
-    counts = np.bincount(explanation.columns, minlength=len(explanation.feature_names))
-    features = shown_features(cohort, shows_samples=shows_samples)
-    sizes = np.abs(explanation.open_contributions).sum(axis=1)
-    importance = np.bincount(explanation.columns, sizes, len(counts)) / n_samples
-    sure = np.bincount(explanation.columns, explanation.open_confidence, len(counts)) / np.maximum(counts, 1)
-    inside = [cohort.groups == group for group in range(cohort.n_groups)]
-    shares = [
-        np.bincount(explanation.columns[members[explanation.rows]], minlength=len(counts)) / max(members.sum(), 1)
-        for members in inside
-    ]
-    listed: dict[str, list] = {
-        "name": [str(name) for name in explanation.feature_names[features]],
-        "importance": digits(importance[features]),
-        "share": digits(counts[features] / n_samples),
-        "confidence": digits(sure[features]),
-        "direction": word_directions(cohort, features),
-        "groups": [
-            digits(share[features] if shows_samples else hide_few(share[features], int(members.sum())))
-            for share, members in zip(shares, inside, strict=True)
-        ],
-    }
-    if shows_samples:
-        known = [cohort.values[int(column)] for column in features]
-        listed["levels"] = [
-            [str(name) for name in cohort.levels[int(column)]] if int(column) in cohort.levels else None
-            for column in features
-        ]
-        listed["quantiles"] = [
-            None if int(column) in cohort.levels or np.isnan(values).all() else digits(_quantiles(values))
-            for column, values in zip(features, known, strict=True)
-        ]
-    return listed
+def lay_out_map(cohort: Cohort) -> dict[str, list] | None:
+    """The order of the map: samples of a group together, features that are open for the same samples too.
 
-
-def shown_features(cohort: Cohort, *, shows_samples: bool) -> np.ndarray:
-    """Columns that the page names: without samples, only those that several of them select."""
-    if shows_samples:
-        return cohort.features
-    counts = np.bincount(cohort.explanation.columns, minlength=len(cohort.explanation.feature_names))
-    return cohort.features[counts[cohort.features] >= FEWEST_ALIKE]
-
-
-def _quantiles(values: np.ndarray) -> np.ndarray:
-    return np.quantile(values[~np.isnan(values)], QUANTILES)
-
-
-def word_directions(cohort: Cohort, features: np.ndarray, inside: np.ndarray | None = None) -> list[str]:
-    """Of one output, whether high values of a feature raise it; of several, the class it speaks of most.
-
-    By all samples, or by those ``inside``.
+    Nothing where the gates of all samples agree: a map would have one colour in each column.
     """
-    explanation = cohort.explanation
-    places = np.arange(len(explanation.rows)) if inside is None else np.flatnonzero(inside[explanation.rows])
-    order = places[np.argsort(explanation.columns[places], kind="stable")]
-    bounds = np.searchsorted(explanation.columns[order], np.stack([features, features + 1]))
-    directions = []
-    for column, first, last in zip(features.tolist(), *bounds, strict=True):
-        entries = order[first:last]
-        contributions = explanation.open_contributions[entries]
-        if column in cohort.levels and not cohort.is_multiclass:
-            directions.append("by level")
-        elif len(entries) == 0:
-            directions.append("")
-        elif cohort.is_multiclass:
-            place = int(np.abs(contributions).sum(axis=0).argmax())
-            directions.append(str(explanation.output_names[place]))
-        else:
-            values = cohort.values[column][explanation.rows[entries]]
-            directions.append(_word_direction(values, contributions[:, 0]))
-    return directions
-
-
-def _word_direction(values: np.ndarray, contributions: np.ndarray) -> str:
-    if len(values) < 3 or values.std() == 0 or contributions.std() == 0:
-        return "raises" if contributions.mean() > 0 else "lowers"
-    trend = np.corrcoef(values, contributions)[0, 1]
-    if abs(trend) < 0.5:
-        return "mixed"
-    return "high raises" if trend > 0 else "high lowers"
-
-
-def lay_out_map(cohort: Cohort) -> dict[str, list]:
-    """The order of the map: samples of a group together, features that are open for the same samples too."""
     features = cohort.features[:MAP_FEATURES]
     place = np.full(len(cohort.explanation.feature_names), -1)
     place[features] = np.arange(len(features))
@@ -275,6 +195,8 @@ def lay_out_map(cohort: Cohort) -> dict[str, list]:
     gates = np.zeros((len(cohort.groups), len(features)))
     rows, columns = cohort.explanation.rows[shown], place[cohort.explanation.columns[shown]]
     gates[rows, columns] = cohort.explanation.open_gates[shown]
+    if np.ptp(gates, axis=0).max(initial=0.0) < SAME_GATE:
+        return None
     samples, order = order_gate_map(gates, cohort.groups)
     return {"features": order.tolist(), "samples": samples.tolist()}
 
@@ -351,14 +273,3 @@ def _values_and_places(cohort: Cohort, kept: np.ndarray) -> tuple[np.ndarray, np
         inside = not_above - below if column in cohort.levels else (below + not_above) / 2
         places[here] = 100 * inside / max(len(whole), 1)
     return values, places
-
-
-def digits(numbers: Any, n_digits: int = 5) -> list:
-    """Numbers with so many significant digits, which is all that a page shows; whole ones as such."""
-    return [_shorten(float(f"{number:.{n_digits}g}")) for number in np.asarray(numbers, float).tolist()]
-
-
-def _shorten(number: float) -> float | int | None:
-    if number != number or number in (np.inf, -np.inf):
-        return None
-    return int(number) if number.is_integer() and abs(number) < 1e15 else number

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lspin.reporting.features import shown_features, word_directions
 from lspin.reporting.hiding import FEWEST_ALIKE
-from lspin.reporting.samples import Cohort, digits, shown_features, word_directions
+from lspin.reporting.numbers import digits
+from lspin.reporting.samples import Cohort
 
 MOST_LISTED = 100  # features of a group in each of their roles
 

@@ -40,7 +40,7 @@ def schoenfeld_residuals(y: Any, X: Any, *, log_hazard: Any) -> np.ndarray:
     -----
     Tied events share one mean, Efron's. Events of the same time keep the order of the rows.
     """
-    return _measure_events(*_read(y, X, log_hazard)).residuals
+    return measure_events(*_read(y, X, log_hazard)).residuals
 
 
 def check_proportionality(y: Any, X: Any, *, log_hazard: Any, time_scale: str = "rank") -> Proportionality:
@@ -72,7 +72,7 @@ def check_proportionality(y: Any, X: Any, *, log_hazard: Any, time_scale: str = 
     if time_scale not in TIME_SCALES:
         raise ValueError(f"time_scale must be one of {', '.join(TIME_SCALES)}, got {time_scale!r}")
     survival, X, log_hazard = _read(y, X, log_hazard)
-    events = _measure_events(survival, X, log_hazard)
+    events = measure_events(survival, X, log_hazard)
     n_events = len(events.times)
     if n_events < 2:
         raise ValueError(f"the test needs at least two events, and there are {n_events}")
@@ -92,7 +92,9 @@ def check_proportionality(y: Any, X: Any, *, log_hazard: Any, time_scale: str = 
     return Proportionality(statistic, chi2.sf(statistic, 1), trend)
 
 
-class _Events(NamedTuple):
+class Events(NamedTuple):
+    """The events of a cohort, as a Cox model sees them."""
+
     times: np.ndarray  # (n_events,), rising
     residuals: np.ndarray  # (n_events, p)
     information: np.ndarray  # (p, p), of the partial likelihood by Efron
@@ -106,14 +108,15 @@ def _read(y: Any, X: Any, log_hazard: Any) -> tuple[Survival, np.ndarray, np.nda
     return survival, X, read_numbers(log_hazard, "log_hazard", (n_rows,))
 
 
-def _measure_events(survival: Survival, X: np.ndarray, log_hazard: np.ndarray) -> _Events:
+def measure_events(survival: Survival, X: np.ndarray, log_hazard: np.ndarray) -> Events:
+    """Residuals at the events and information of the columns, for a model with these log-hazards."""
     order = np.argsort(survival.time, kind="stable")
     time, event = survival.time[order], survival.event[order]
     X = (X - X.mean(axis=0))[order]  # the same residuals from smaller numbers
     hazard = np.exp(log_hazard[order] - log_hazard.max())[:, None]
     here = np.flatnonzero(event)
     if not len(here):
-        return _Events(time[here], X[here], np.zeros((X.shape[1],) * 2))
+        return Events(time[here], X[here], np.zeros((X.shape[1],) * 2))
     first = np.searchsorted(time, time[here])  # of the rows at risk
     _, starts, place = np.unique(first, return_index=True, return_inverse=True)
 
@@ -133,7 +136,7 @@ def _measure_events(survival: Survival, X: np.ndarray, log_hazard: np.ndarray) -
     counted = np.cumsum(np.bincount(first, 1 / total[:, 0], len(hazard)))
     counted[here] -= sum_ties(gone / total)[:, 0]
     information = (X * hazard * counted[:, None]).T @ X - means.T @ means
-    return _Events(time[here], X[here] - sum_ties(means / n_tied), information)
+    return Events(time[here], X[here] - sum_ties(means / n_tied), information)
 
 
 def _scale_times(survival: Survival, times: np.ndarray, scale: str) -> np.ndarray:

@@ -15,8 +15,10 @@ from lspin.survival.words import find_event
 from lspin.tables.grid import Rows
 from lspin.tables.labels import read_labels
 from lspin.targets.base import TableEstimator
+from lspin.targets.calibration import CalibrationScore, compare_shares, logistic_slope
 from lspin.targets.intervals import Interval, area_under_curve, bootstrap, equal_bins, wilson_interval
 from lspin.targets.kind import Forecast, Judge, Kind, Metric, Peer
+from lspin.targets.verdicts import AREAS, SHARES, Verdict, grade, word_interval, word_verdict
 
 LOGITS_OF_A_CLASS = 2.0  # what a ridge that tells +1 from -1 counts on the scale of a logit
 SMALLEST_PROBABILITY = 1e-15
@@ -34,6 +36,7 @@ class Classes(Kind):
     score_name: ClassVar[str] = "accuracy"
     loss_unit: ClassVar[str] = "nats"
     ratio: ClassVar[str | None] = "odds ratio"
+    forecast_word: ClassVar[str] = "probabilities"
     has_classes: ClassVar[bool] = True
     learned_types: ClassVar[Mapping[str, Any]] = {"classes_": np.ndarray, "pos_label_": str | int | float}
 
@@ -201,6 +204,21 @@ class Classes(Kind):
         named = zip(self.labels, probabilities.T, strict=True)
         return columns | {f"probability {label}": column for label, column in named}
 
+    def ask(self, target_name: str, target: np.ndarray) -> str:
+        """Which class, and how many samples are of the event or of the commonest one."""
+        shares = np.bincount(target.astype(int), minlength=len(self.labels)) / len(target)
+        if self.n_outputs == 1:
+            share, other = shares[self._event], self.labels[1 - self._event]
+            return (
+                f"How likely is {self.event_label} rather than {other} ({target_name}) for each sample? "
+                f"The event is {self.event_label}: {100 * share:.0f} % of the {len(target):,} samples have it."
+            )
+        common = int(shares.argmax())
+        return (
+            f"Which of {len(self.labels)} classes ({target_name}) is each sample? The commonest, "
+            f"{self.labels[common]}, makes up {100 * shares[common]:.0f} % of the {len(target):,} samples."
+        )
+
     def chance(self, target: np.ndarray) -> float:
         """The share of the commonest class."""
         return float(np.unique(target, return_counts=True)[1].max() / len(target))
@@ -288,7 +306,7 @@ class ClassJudge(Judge):
         chance = float(np.unique(test, return_counts=True)[1].max() / len(test))
         self.metrics = [Metric("accuracy", "accuracy", "high", chance)]
         if len(labels) == 2:
-            self.metrics.append(Metric("auc", "area under the ROC curve", "high", 0.5))
+            self.metrics.insert(0, Metric("auc", "area under the ROC curve", "high", 0.5))
         self.metrics.append(Metric("log_loss", "log loss", "low", None))
 
     def forecast(self, model: Any, X: Any) -> Forecast:
@@ -326,6 +344,31 @@ class ClassJudge(Judge):
             for rows in equal_bins(sure)
         ]
         return {**words, "limits": [0, 1], "bins": bins}
+
+    def check_calibration(self, forecast: Forecast) -> list[CalibrationScore]:
+        """Of the event's probability, or of the likeliest class's."""
+        given = forecast.predicted
+        if len(self.labels) > 2:
+            return [compare_shares(given.argmax(axis=1) == self.codes, given.max(axis=1))]
+        sure, happened = given[:, self.event], self.codes == self.event
+        return [compare_shares(happened, sure), logistic_slope(happened, sure)]
+
+    def say(self, scores: dict[str, Interval], name: str) -> Verdict:
+        """By the area under the ROC curve, or by how many of a constant's errors are avoided."""
+        if len(self.labels) == 2:
+            area = scores["auc"]
+            what = f"telling {self.labels[self.event]} from {self.labels[1 - self.event]}"
+            if not np.isfinite(area.value):
+                return Verdict(
+                    f"Whether the model is good at {what} cannot be said: the held-out rows are all alike.", None
+                )
+            said = word_interval("area under the ROC curve", area)
+            return word_verdict(what, said, level=grade(area.value, AREAS), beats_chance=area.lower > 0.5)
+        accuracy, chance = scores["accuracy"], self.metrics[0].chance or 0.0
+        said = f"{word_interval('accuracy', accuracy)}; the commonest class alone {chance:.2f}"
+        level = grade((accuracy.value - chance) / max(1 - chance, 1e-9), SHARES)
+        what = f"telling the {len(self.labels)} classes of {name} apart"
+        return word_verdict(what, said, level=level, beats_chance=accuracy.lower > chance)
 
 
 class Classifier(ClassifierMixin, TableEstimator):

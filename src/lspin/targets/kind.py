@@ -20,7 +20,9 @@ from lspin.core.losses import Loss
 from lspin.survival.curves import LARGEST_LOG_HAZARD
 from lspin.tables.grid import Rows
 from lspin.tables.labels import list_target
+from lspin.targets.calibration import CalibrationScore
 from lspin.targets.intervals import Interval
+from lspin.targets.verdicts import Verdict
 
 
 def ratio_of(log_ratio: Any) -> Any:
@@ -70,6 +72,14 @@ class Judge(ABC):
     def calibrate(self, forecast: Forecast) -> dict[str, Any]:
         """Words ``x`` and ``y``, ``limits`` of the axes, ``bins`` (predicted, observed, lower, upper, size)."""
 
+    @abstractmethod
+    def check_calibration(self, forecast: Forecast) -> list[CalibrationScore]:
+        """Calibration in a few numbers: right on average, and spread as the outcomes are."""
+
+    @abstractmethod
+    def say(self, scores: dict[str, Interval], name: str) -> Verdict:
+        """How well a model does, in a sentence; ``name`` is that of the target."""
+
     def list_curves(self, forecast: Forecast) -> list[dict[str, Any]]:
         """Survival curves by thirds of the risk, where there are times."""
         return []
@@ -86,6 +96,7 @@ class Kind(ABC):
     scale_words: ClassVar[str]  # the same in a sentence
     score_name: ClassVar[str]
     loss_unit: ClassVar[str]  # of the sparsity
+    forecast_word: ClassVar[str] = "predictions"  # what is calibrated or not
     ratio: ClassVar[str | None] = None  # what the exponential of a contribution is called, if it has a name
     exponential: ClassVar[str | None] = None  # what the exponential of a score is, if it has a name
     has_classes: ClassVar[bool] = False
@@ -231,6 +242,10 @@ class Kind(ABC):
         """Probability of each class, shape ``(n, n_classes)``; ``None`` if the target has no classes."""
         return None
 
+    def align(self, scores: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """Scores of one member so that they can be compared with the ``own`` scores of all, on the same rows."""
+        return scores
+
     def headline(self, scores: np.ndarray, own: np.ndarray) -> np.ndarray:
         """One number per sample: the score, or the probability of the class that the ``own`` scores prefer."""
         return scores[:, 0]
@@ -248,6 +263,10 @@ class Kind(ABC):
     @abstractmethod
     def list_predictions(self, scores: np.ndarray) -> dict[str, np.ndarray]:
         """Columns of a table of predictions."""
+
+    @abstractmethod
+    def ask(self, target_name: str, target: np.ndarray) -> str:
+        """What a model was asked, in words that tell of no single sample; ``target`` holds numbers."""
 
     @abstractmethod
     def chance(self, target: np.ndarray) -> float:

@@ -13,8 +13,10 @@ from lspin.tables.encoding import SMALLEST
 from lspin.tables.grid import Rows
 from lspin.tables.labels import read_response, refuse_constant
 from lspin.targets.base import TableEstimator
+from lspin.targets.calibration import CalibrationScore, linear_slope, mean_error
 from lspin.targets.intervals import Interval, bootstrap, equal_bins
 from lspin.targets.kind import Forecast, Judge, Kind, Metric, Peer
+from lspin.targets.verdicts import SHARES, Verdict, grade, word_interval, word_verdict
 
 LARGEST = 1e305  # of a response: predictions are a mean and a few standard deviations
 SQUARABLE = 1e150  # numbers beyond which sums of squares overflow
@@ -139,6 +141,13 @@ class Response(Kind):
         """The expected response."""
         return {"prediction": scores[:, 0]}
 
+    def ask(self, target_name: str, target: np.ndarray) -> str:
+        """Which number, with its mean and spread."""
+        return (
+            f"What is {target_name} of each sample? Over the {len(target):,} samples its mean is "
+            f"{target.mean():.4g} and its standard deviation {target.std():.4g}."
+        )
+
     def chance(self, target: np.ndarray) -> float:
         """The mean explains nothing."""
         return 0.0
@@ -213,6 +222,22 @@ class ResponseJudge(Judge):
             mean = y[rows].mean()
             bins.append((float(given[rows].mean()), mean, mean - width, mean + width, len(rows)))
         return {"x": "predicted", "y": "observed, mean of the bin", "limits": None, "bins": bins}
+
+    def check_calibration(self, forecast: Forecast) -> list[CalibrationScore]:
+        """The mean error, and the slope of the response on the prediction."""
+        y, given = self.test.astype(np.float64), forecast.predicted
+        return [mean_error(y, given), linear_slope(y, given)]
+
+    def say(self, scores: dict[str, Interval], name: str) -> Verdict:
+        """By the part of the variance that is explained."""
+        explained = scores[self.metrics[0].key]
+        said = word_interval(self.metrics[0].name, explained)
+        if not np.isfinite(explained.value):
+            return Verdict(
+                f"Whether the model predicts {name} well cannot be said: held-out rows do not vary.", None
+            )
+        level = grade(explained.value, SHARES)
+        return word_verdict(f"predicting {name}", said, level=level, beats_chance=explained.lower > 0)
 
 
 def _divide(part: float, whole: float) -> float:

@@ -5,37 +5,33 @@ because the partial likelihood depends on the order of the times alone.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.special import logsumexp
 
 from lspin.core.losses import CoxLoss
 from lspin.survival import (
     StepFunction,
     breslow_hazard,
-    calibration_at,
     cumulative_hazard,
     find_time_columns,
     harrell_concordance,
-    integrated_brier_score,
-    kaplan_meier,
     make_survival,
     read_survival,
     survival_probability,
 )
 from lspin.survival.curves import martingale_residuals
-from lspin.survival.targets import Survival, sign_times, split_times
+from lspin.survival.targets import sign_times, split_times
 from lspin.survival.units import read_times
 from lspin.tables.grid import Rows, gather
 from lspin.targets.base import TableEstimator
-from lspin.targets.intervals import SMALLEST_BIN, Interval, bootstrap
-from lspin.targets.kind import Forecast, Judge, Kind, Metric, Peer, ratio_of
+from lspin.targets.kind import Kind, Peer, ratio_of
+from lspin.targets.survival_judge import TimesJudge, say_median
 
 HIGHEST_PRICE = 0.5  # nats an event
-N_TIMES = 20  # at which survival is judged
-THIRDS = ("lowest third of the risk", "middle third", "highest third")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +44,7 @@ class Times(Kind):
     scale: ClassVar[str] = "log-hazard"
     scale_words: ClassVar[str] = "the log-hazard"
     score_name: ClassVar[str] = "concordance"
+    forecast_word: ClassVar[str] = "risks"
     loss_unit: ClassVar[str] = "nats an event"
     ratio: ClassVar[str | None] = "hazard ratio"
     exponential: ClassVar[str | None] = "hazard ratio"
@@ -179,6 +176,10 @@ class Times(Kind):
         """Harrell's concordance."""
         return harrell_concordance(y, risk=predicted, weight=weight).c_index
 
+    def align(self, scores: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """Log-hazards with the mean hazard of the ``own`` ones: their constant is arbitrary."""
+        return scores + logsumexp(own, axis=0) - logsumexp(scores, axis=0)
+
     def survival(self, log_hazard: np.ndarray) -> np.ndarray:
         """Probability to be without the event at the times of the baseline, shape ``(n, n_times)``."""
         return survival_probability(self.known_baseline, log_hazard=log_hazard)
@@ -201,6 +202,14 @@ class Times(Kind):
         times = self.known_baseline.x[passed.argmax(axis=1)]
         return {"log-hazard": scores[:, 0], "median time": np.where(passed.any(axis=1), times, np.nan)}
 
+    def ask(self, target_name: str, target: np.ndarray) -> str:
+        """How soon, and how many had the event."""
+        share = 100 * np.mean(target > 0)
+        return (
+            f"How soon does the event ({target_name}) come for each sample? {share:.0f} % of the {len(target):,} "
+            "samples had it, the others are censored."
+        )
+
     def chance(self, target: np.ndarray) -> float:
         """A random order."""
         return 0.5
@@ -216,11 +225,11 @@ class Times(Kind):
     def summarise(self, scores: np.ndarray, target: np.ndarray, *, fewest: int = 1) -> dict[str, Any]:
         """Mean log-hazard, share of events and median survival."""
         predicted, observed = float(scores[:, 0].mean()), float((target > 0).mean())
-        said = f"hazard ratio {ratio_of(predicted):.3g} on average, {observed:.0%} had the event, "
+        said = f"{observed:.0%} had the event, "
         return {
             "predicted": [predicted],
             "observed": [observed],
-            "said": said + _say_median(split_times(target), fewest),
+            "said": said + say_median(split_times(target), fewest),
         }
 
     def list_observed(self, target: np.ndarray) -> Sequence[Any]:
@@ -234,7 +243,7 @@ class Times(Kind):
         """Martingale residuals."""
         return martingale_residuals(tidy)
 
-    def judge(self, train: np.ndarray, test: np.ndarray) -> "TimesJudge":
+    def judge(self, train: np.ndarray, test: np.ndarray) -> TimesJudge:
         """Concordance and the integrated Brier score."""
         return TimesJudge(train, test, last=float(self.known_baseline.x[-1]))
 
@@ -243,93 +252,11 @@ class Times(Kind):
         return ()
 
 
-def _say_median(survival: Survival, fewest: int) -> str:
-    """Median survival by Kaplan and Meier, in words; where it must not be one sample's time, a mean around it."""
-    curve = kaplan_meier(make_survival(survival.time, survival.event)).survival
-    reached = np.flatnonzero(curve.y <= 0.5)
-    if not len(reached):
-        return "median survival not reached"
-    seen = np.sort(survival.time[survival.event])
-    if len(seen) < fewest:
-        return "median survival not told: it rests on too few events"
-    median = np.searchsorted(seen, curve.x[reached[0]])
-    first = int(np.clip(median - fewest // 2, 0, len(seen) - fewest))
-    return f"median survival {'about ' if fewest > 1 else ''}{seen[first : first + fewest].mean():.3g}"
-
-
 def _refuse_falling(times: np.ndarray, hazards: np.ndarray) -> None:
     """Raise an error if a file holds what is no baseline hazard."""
     fits = times.shape == hazards.shape and len(times) > 0 and np.isfinite([times, hazards]).all()
     if not fits or times[0] < 0 or (np.diff(times) <= 0).any() or (np.diff(hazards, prepend=0) < 0).any():
         raise ValueError("its baseline hazard does not rise with the time")
-
-
-class TimesJudge(Judge):
-    """Scores of log-hazards and survival curves."""
-
-    def __init__(self, train: np.ndarray, test: np.ndarray, *, last: float) -> None:
-        self.train, self.test = train, test
-        seen = test["time"][test["event"]]
-        self.times = np.unique(np.quantile(seen, np.linspace(0.1, 0.8, N_TIMES))) if len(seen) else np.empty(0)
-        self.times = self.times[self.times < min(test["time"].max(), train["time"].max(), last)]
-        self.times = self.times[self.times > 0]
-        self.metrics = [Metric("c_index", "concordance (Harrell's C)", "high", 0.5)]
-        if len(self.times) > 1:
-            self.metrics.append(Metric("brier", "integrated Brier score", "low", None))
-
-    def forecast(self, model: Any, X: Any) -> Forecast:
-        """Log-hazards, and survival at the times that are judged."""
-        risk = model.predict(X)
-        hazard = StepFunction(model.unique_times_, model.cumulative_baseline_hazard_, before=0.0)
-        return Forecast(risk, survival_probability(hazard, log_hazard=risk, times=self.times))
-
-    def score(self, forecast: Forecast, draws: list[np.ndarray]) -> dict[str, Interval]:
-        """Both with the bootstrap's interval; draws without a pair to compare are left out."""
-
-        def concordance(rows: np.ndarray) -> float:
-            return harrell_concordance(self.test[rows], risk=forecast.predicted[rows]).c_index
-
-        def brier(rows: np.ndarray) -> float:
-            given = None if forecast.survival is None else forecast.survival[rows]
-            return integrated_brier_score(self.test[rows], survival=given, times=self.times, train=self.train)
-
-        measures: dict[str, Callable[[np.ndarray], float]] = {"c_index": concordance, "brier": brier}
-        return {metric.key: bootstrap(measures[metric.key], draws) for metric in self.metrics}
-
-    def calibrate(self, forecast: Forecast) -> dict[str, Any]:
-        """Predicted and observed survival at the middle one of the times."""
-        if len(self.times) < 2 or forecast.survival is None:
-            return {"x": "", "y": "", "limits": [0, 1], "bins": []}
-        place = len(self.times) // 2
-        n_groups = max(1, min(5, len(self.test) // (2 * SMALLEST_BIN)))
-        found = calibration_at(
-            self.test, survival=forecast.survival[:, place], at=self.times[place], n_groups=n_groups
-        )
-        rows = zip(found.predicted, found.observed, found.lower, found.upper, found.size, strict=True)
-        at = f"time {self.times[place]:.4g}"
-        return {
-            "x": f"predicted survival at {at}",
-            "y": f"observed survival at {at}",
-            "limits": [0, 1],
-            "bins": [row for row in rows if np.isfinite(row[1])],
-        }
-
-    def list_curves(self, forecast: Forecast) -> list[dict[str, Any]]:
-        """Survival by thirds of the predicted risk, on a grid, so that no step is one sample's time."""
-        thirds = np.searchsorted(np.quantile(forecast.predicted, [1 / 3, 2 / 3]), forecast.predicted)
-        curves = []
-        for third, name in enumerate(THIRDS):
-            rows = np.flatnonzero(thirds == third)
-            if len(rows) < SMALLEST_BIN:
-                continue
-            curve = kaplan_meier(self.test[rows]).survival
-            grid = np.linspace(0, np.quantile(self.test["time"], 0.95), 61)  # beyond it hardly anybody is followed
-            grid = grid[grid <= curve.domain[1]]
-            ended = np.searchsorted(np.sort(self.test["time"][rows]), grid, side="right")
-            curves.append(
-                {"name": name, "size": len(rows), "times": grid, "survival": curve(grid), "ended": ended}
-            )
-        return curves
 
 
 class SurvivalModel(TableEstimator):

@@ -1,0 +1,110 @@
+"""Words of the first screen for numbers that are known."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+
+from lspin.reporting.features import find_unit, is_binary
+from lspin.reporting.headline import say_calibration, word_rival
+from lspin.reporting.page import report
+from lspin.targets import Classes, Response, Times
+from lspin.targets.calibration import CalibrationScore
+from lspin.targets.intervals import Interval
+from lspin.targets.survival_judge import TimesJudge
+from pages import read_content
+
+
+def scores(ratio, slope):
+    return [
+        CalibrationScore("ratio", "observed / expected", Interval(*ratio), 1.0),
+        CalibrationScore("slope", "calibration slope", Interval(*slope), 1.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "slope", "said"),
+    [
+        ((1, 0.9, 1.1), (1, 0.8, 1.2), "Its risks can be taken as they are."),
+        ((1, 0.9, 1.1), (1, 0.5, 1.5), "Nothing speaks against its risks, but the rows are too few to be sure."),
+        ((0.7, 0.6, 0.9), (1, 0.8, 1.2), "Its risks are too high on average."),
+        ((1.4, 1.2, 1.6), (0.5, 0.3, 0.7), "Its risks are too low on average and too extreme."),
+        ((1, 0.9, 1.1), (2, 1.5, 2.5), "Its risks are too cautious."),
+        (
+            (np.nan,) * 3,
+            (np.nan,) * 3,
+            "Whether its risks can be taken as they are cannot be said from these rows.",
+        ),
+    ],
+)
+def test_calibration_is_put_into_words(ratio, slope, said):
+    assert say_calibration(scores(ratio, slope), "risks") == said
+
+
+@pytest.mark.parametrize(
+    ("rival", "word"),
+    [((0.7, 0.6, 0.8), "about as good"), ((0.95, 0.9, 0.99), "better"), ((0.5, 0.4, 0.6), "less good")],
+)
+def test_a_rival_is_better_only_if_no_interval_holds_the_others_score(rival, word):
+    assert word_rival(Interval(*rival), Interval(0.75, 0.7, 0.8), "high") == word
+
+
+def test_verdicts_say_how_well_and_when_it_may_be_chance():
+    kind = Classes(classes=np.array(["died", "survived"]), event=0)
+    judge = kind.judge(np.array(["died"]), np.array(["died", "survived"]))
+    good = judge.say({"auc": Interval(0.85, 0.8, 0.9)}, "outcome")
+    assert good.text.startswith("On rows it has not seen, the model tells died from survived well (area under the")
+    assert judge.say({"auc": Interval(0.58, 0.52, 0.64)}, "outcome").text.startswith(
+        "On rows it has not seen, the model hardly tells died from survived ("
+    )
+    chance = judge.say({"auc": Interval(0.58, 0.42, 0.7)}, "outcome")
+    assert "may be no better than chance at telling died from survived" in chance.text
+    assert (good.grade, chance.grade) == (3, 0)
+    response = Response().judge(np.zeros(2), np.zeros(2)).say({"r2": Interval(0.9, 0.8, 0.95)}, "crp")
+    assert "the model predicts crp very well (R² 0.90, 95 % interval 0.80 to 0.95)" in response.text
+    y = np.array([(True, 1.0), (False, 2.0)], [("event", bool), ("time", float)])
+    times = TimesJudge(y, y, last=2.0).say({"c_index": Interval(0.65, 0.6, 0.7)}, "death")
+    assert "the model only weakly orders samples by their risk (concordance 0.65" in times.text
+
+
+def test_questions_name_the_event_and_how_many_have_it():
+    kind = Classes(classes=np.array(["died", "survived"]), event=0)
+    asked = kind.ask("outcome", np.array([0, 1, 1, 1]))
+    assert asked == (
+        "How likely is died rather than survived (outcome) for each sample? "
+        "The event is died: 25 % of the 4 samples have it."
+    )
+    assert "75 % of the 4 samples had it" in Times().ask("death", np.array([1.0, 2.0, -3.0, 4.0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [("CRP (mg/l)", "mg/l"), ("Hb [g/dl] ", "g/dl"), ("share (%)", "%"), ("gene (2)", None), ("x (log2)", None),
+     ("mean", None), ("(mg)", None), ("smoker (yes/no)", None)],
+)  # fmt: skip
+def test_a_unit_is_what_a_name_ends_with_in_brackets(name, unit):
+    assert find_unit(name) == unit
+
+
+def test_a_column_of_0_and_1_is_binary():
+    assert is_binary(np.array([0.0, 1.0, np.nan]))
+    assert not is_binary(np.array([1.0, 1.0]))
+    assert not is_binary(np.array([0.0, 1.0, 2.0]))
+
+
+def test_a_model_without_features_is_said_to_be_one_and_has_no_map(browser, linear_regressor, table, tmp_path):
+    model = deepcopy(linear_regressor)
+    for layer in model.members_[0].networks.gating:
+        layer.weights[:] = 0
+        layer.bias[:] = -9
+    eval_set = (table[0][:40], table[1][:40])
+    path = report(model, *table, tmp_path / "r.html", eval_set=eval_set, audits=False)
+    content = read_content(path)
+    assert content["headline"]["verdict"].startswith("No feature was found to help")
+    assert content["map"] is None
+    window = browser.new_page()
+    window.goto(path.as_uri(), timeout=120_000)
+    window.wait_for_selector("html[data-ready=yes]")
+    assert not window.locator("#cohort").is_visible()
+    assert "Cohort map" not in window.text_content("nav")
+    window.close()

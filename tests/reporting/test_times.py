@@ -1,0 +1,154 @@
+"""What a report says about survival, against the estimates and the model behind it, and in a browser."""
+
+from copy import deepcopy
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conftest import QUICK
+from lspin import LSPINCox
+from lspin.explanation.members import member_range
+from lspin.reporting.hiding import hide_counts
+from lspin.reporting.page import report
+from lspin.reporting.times import correct_for_many, say_hazards
+from lspin.survival import check_proportionality, kaplan_meier, number_at_risk
+from pages import read_content
+
+SETTINGS = {**QUICK, "hidden_layer_sizes": (), "n_restarts": 1, "max_epochs": 60, "sparsity": 0.01}
+AT = [6.0, 12.0]
+
+
+@pytest.fixture(scope="module")
+def cohort(table):
+    X, response = table
+    rng = np.random.default_rng(0)
+    time, end = 12 * rng.exponential(np.exp(-response)), rng.uniform(6, 40, 96)
+    y = pd.DataFrame({"OS_MONTHS": np.minimum(time, end), "died": (time <= end).astype(int)})
+    frame = pd.DataFrame(X, columns=["marker", "gene b", "gene c", "d", "e"]).assign(e=(X[:, 4] > 0).astype(float))
+    return LSPINCox(**SETTINGS, n_members=2).fit(frame, y), frame, y
+
+
+@pytest.fixture(scope="module")
+def page(cohort, tmp_path_factory):
+    return report(*cohort, tmp_path_factory.mktemp("report") / "r.html", at=AT, audits=False)
+
+
+@pytest.fixture(scope="module")
+def content(page):
+    return read_content(page)
+
+
+def test_the_curve_of_the_cohort_is_kaplan_meier_with_its_band_and_the_number_at_risk(cohort, content):
+    y = cohort[2]
+    curve = content["survival"]["cohort"]
+    expected = kaplan_meier(y)
+    for name, part in zip(("survival", "lower", "upper"), expected, strict=True):
+        np.testing.assert_allclose(np.array(curve[name], float), part(curve["times"]), rtol=1e-4)
+    assert curve["at_risk"] == number_at_risk(y, curve["ticks"]).tolist()
+    for curve in content["judged"]["curves"]:
+        assert curve["at_risk"][0] == curve["size"]
+        assert len(curve["lower"]) == len(curve["times"])
+
+
+def test_the_unit_and_the_event_are_read_from_the_names_of_the_columns(content):
+    assert content["survival"]["unit"] == "months"
+    assert content["survival"]["at_words"] == ["6 months", "1 year"]
+    assert content["target"] == "died"
+
+
+def test_the_hazard_on_the_page_gives_the_models_own_risks(cohort, content):
+    model, X, _ = cohort
+    times, cumulative = (np.array(content["survival"]["hazard"][name]) for name in ("times", "cumulative"))
+    at = np.searchsorted(times, AT)
+    risks = 1 - np.exp(-cumulative[at] * np.exp(np.array(content["samples"]["score"]))[:, None])
+    np.testing.assert_allclose(risks, model.predict_risk(X, AT), rtol=1e-3)
+
+
+def test_members_are_compared_at_the_same_mean_hazard(cohort, content):
+    model, X, _ = cohort
+    spread, score = np.array(content["samples"]["spread"]), np.array(content["samples"]["score"])
+    assert np.exp(spread[:, 0]).mean() <= np.exp(score).mean() <= np.exp(spread[:, 1]).mean()
+    shifted = deepcopy(model)
+    shifted.members_[0].networks.prediction[-1].bias[:] += 3.0
+    tables = [model._read(X)]
+    own = member_range(model, tables, model.explain(X).scores)
+    moved = member_range(shifted, tables, shifted.explain(X).scores)
+    np.testing.assert_allclose(moved - own, 1.5, atol=1e-6)  # the mean of both members moves by half of 3
+
+
+def test_proportional_hazards_are_checked_on_the_rows_of_the_fit(cohort, content):
+    model, X, y = cohort
+    risk = model.predict(X)
+    expected = check_proportionality(y, risk[:, None], log_hazard=risk).p_value[0]
+    assert content["survival"]["proportionality"]["p_value"] == pytest.approx(expected, rel=1e-6)
+    assert "Schoenfeld residuals" in content["survival"]["proportionality"]["said"]
+
+
+def test_findings_about_hazards_are_worded():
+    calm = say_hazards(0.4, -0.1, np.array([0.7, np.nan]), [])
+    assert calm.endswith(
+        "Schoenfeld residuals do not contradict it (p = 0.4, smallest corrected p of 1 features 0.7)."
+    )
+    fading = say_hazards(0.0001, -0.1, np.array([0.01]), [("age", "grows (corrected p = 0.01)")])
+    assert "the effect of the predicted risk fades over time (p < 0.001)" in fading
+    assert "the effect of age grows (corrected p = 0.01)" in fading
+
+
+def test_holms_correction_of_three_tests_by_hand():
+    np.testing.assert_allclose(correct_for_many(np.array([0.04, np.nan, 0.01, 0.03])), [0.06, np.nan, 0.03, 0.06])
+
+
+def test_numbers_at_risk_are_told_where_five_samples_stand_behind_them():
+    told = hide_counts(np.array([40, 38, 30, 24, 4, 0]))
+    np.testing.assert_array_equal(told, [40, np.nan, 30, 24, np.nan, 0])
+
+
+def test_without_samples_no_time_of_one_is_told(cohort, tmp_path):
+    _, _, y = cohort
+    content = read_content(report(*cohort, tmp_path / "r.html", shows_samples=False, audits=False))
+    survival = content["survival"]
+    assert "hazard" not in survival
+    numbers = {round(number, 5) for number in y["OS_MONTHS"]}
+    for curve in [survival["cohort"], *survival["groups"], *content["judged"]["curves"]]:
+        assert min(np.diff(curve["ended"]), default=5) >= 5
+        assert not numbers & {round(time, 5) for time in curve["times"][1:]}
+        known = [count for count in curve["at_risk"] if count is not None]
+        assert all(drop == 0 or drop >= 5 for drop in -np.diff(known))
+        assert curve["median"].startswith(("median survival about", "median survival not"))
+
+
+def test_times_are_asked_for_of_survival_only(cohort, classifier, table, labels, tmp_path):
+    with pytest.raises(
+        ValueError, match="at and time_unit are about survival times, and the model is a classifier"
+    ):
+        report(classifier, table[0], labels, tmp_path / "r.html", at=[1.0])
+    with pytest.raises(ValueError, match="no risk can be given at time 9000"):
+        report(*cohort, tmp_path / "r.html", at=[9000.0])
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_a_sample_has_its_curve_beside_the_cohorts_and_its_risks(browser, page, content, width):
+    wrongs = []
+    window = browser.new_page(viewport={"width": width, "height": 900})
+    window.on("pageerror", lambda error: wrongs.append(str(error)))
+    window.goto(page.as_uri(), timeout=120_000)
+    window.wait_for_selector("html[data-ready=yes]")
+    assert window.locator("#sample-curve polyline").count() == 2
+    assert window.locator("#sample-curve .band").count() == 2
+    assert "time (months)" in window.text_content("#sample-curve")
+    example = content["headline"]["example"]
+    risk = window.locator("#sheet dd").nth(1).text_content()
+    hazard = content["survival"]["hazard"]
+    at = hazard["cumulative"][hazard["times"].index(12)]
+    expected = 1 - np.exp(-at * np.exp(content["samples"]["score"][example]))
+    assert risk.startswith(f"{100 * expected:.0f}")
+    thirds = window.locator("#thirds")
+    assert thirds.locator(".band").count() == 3
+    assert "number at risk" in thirds.text_content()
+    for name in ("lowest third", "middle third", "highest third"):
+        assert thirds.get_by_text(name, exact=False).first.is_visible()
+    assert "Hazards are proportional if" in window.text_content("#hazards")
+    assert window.evaluate("document.documentElement.scrollWidth") <= width
+    window.close()
+    assert wrongs == []
