@@ -304,6 +304,32 @@ def test_a_file_of_2000_samples_and_5000_features_stays_below_5_mb(tmp_path):
     assert path.stat().st_size < 5e6
 
 
+class Board:
+    """A leaderboard as the page is given one."""
+
+    def describe(self):
+        contender = {"name": "LSPIN", "note": "as it comes", "n_features": 3.0, "seconds": 1.25}
+        contender |= {"calibration_error": 0.031, "scores": {"auc": [0.9, 0.8, 0.95]}}
+        metric = {"key": "auc", "name": "area under the ROC curve", "better": "high", "chance": 0.5}
+        failed = {"<b>rival</b>": "too slow"}
+        return {"how": "Five folds.", "metrics": [metric], "contenders": [contender], "failed": failed}
+
+
+def test_a_leaderboard_is_a_section_if_it_is_given(classifier, table, labels, browser, tmp_path):
+    with pytest.raises(TypeError, match=r"what lspin\.compare returns, not dict"):
+        report(classifier, table[0], labels, tmp_path / "r.html", leaderboard={})
+    eval_set = (table[0][60:], labels[60:])
+    path = tmp_path / "r.html"
+    report(classifier, table[0], labels, path, eval_set=eval_set, leaderboard=Board(), audits=False)
+    window = browser.new_page()
+    window.goto(path.as_uri(), timeout=120_000)
+    window.wait_for_selector("html[data-ready=yes]")
+    shown = window.locator("#leaderboard tbody tr").all_text_contents()
+    assert shown == ["LSPINas it comes0.900 (0.800–0.950)30.0311.3"]
+    assert "Not judged: <b>rival</b> (too slow)." in window.text_content("#performance")
+    window.close()
+
+
 # Names, privacy and errors -----------------------------------------------------------------------------------
 
 
@@ -320,7 +346,7 @@ def test_no_name_can_end_the_script_that_holds_it(page, content):
 def test_the_report_says_what_it_is_doing(classifier, table, labels, tmp_path, capsys):
     report(classifier, table[0], labels, tmp_path / "r.html", verbose=1)
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split(",")[0] for line in lines[:-1]] == [f"lspin: {place} of 5" for place in range(1, 6)]
+    assert [line.split(",")[0] for line in lines[:-1]] == [f"lspin: {place} of 6" for place in range(1, 7)]
     assert lines[-1].startswith("lspin: done")
     report(classifier, table[0], labels, tmp_path / "r.html", audits=False)
     assert capsys.readouterr().err == ""

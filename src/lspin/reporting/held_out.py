@@ -1,7 +1,7 @@
 """How well a model does on rows it has not seen, with intervals, next to familiar models on the same rows."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -65,7 +65,13 @@ class Parts(NamedTuple):
 
 
 def compare(
-    estimator: Any, X: Any, y: np.ndarray, *, eval_set: tuple[Any, np.ndarray] | None, random_state: int
+    estimator: Any,
+    X: Any,
+    y: np.ndarray,
+    *,
+    eval_set: tuple[Any, np.ndarray] | None,
+    random_state: int,
+    begin: Callable[[str], None] = lambda what: None,
 ) -> Comparison | str:
     """Judge a fitted estimator and familiar models on held-out rows, or say why that cannot be done.
 
@@ -81,6 +87,8 @@ def compare(
         a model of groups finds groups and features again.
     random_state
         Of the split, the familiar models and the draws behind the intervals.
+    begin
+        Called with what is done next.
 
     """
     if eval_set is not None:
@@ -92,6 +100,7 @@ def compare(
             f"the familiar models learned from the {len(y)} training rows."
         )
     else:
+        begin("fitting a copy of the model without a quarter of the rows, to judge it by these")
         set_aside = _set_aside(estimator, X, y, random_state)
         if isinstance(set_aside, str):
             return set_aside
@@ -101,6 +110,7 @@ def compare(
             f"{_describe_copy(estimator, len(parts.y))}, as did the familiar models. All that follows is about "
             "the model itself."
         )
+    begin("fitting familiar models to the same rows")
     return _judge(model, estimator.kind_, parts, how, random_state)
 
 

@@ -33,6 +33,7 @@ def report(
     audits: bool = True,
     at: Sequence[float] | None = None,
     time_unit: str | None = None,
+    leaderboard: Any = None,
     random_state: int = 0,
     verbose: int = 0,
 ) -> Path:
@@ -62,6 +63,8 @@ def report(
     time_unit
         Survival only: unit of the times, ``"days"``, ``"weeks"``, ``"months"``, ``"years"`` or another word. By
         default from the name of their column, such as ``OS_MONTHS``, if ``y`` has names.
+    leaderboard
+        What :func:`lspin.compare` returned for the same table, to show as a section.
     random_state
         Seed of the held-out rows, the familiar models and the bootstrap.
     verbose
@@ -82,6 +85,8 @@ def report(
     from lspin.reporting.trust import check_data, check_mask, describe_trust
 
     _refuse_unfitted(estimator)
+    if leaderboard is not None and not hasattr(leaderboard, "describe"):
+        raise TypeError(f"leaderboard must be what lspin.compare returns, not {type(leaderboard).__name__}")
     kind: Kind = estimator.kind_
     X = X if hasattr(X, "shape") else np.asarray(X)
     target_name = _name_target(y, kind) if target_name is None else target_name
@@ -96,10 +101,14 @@ def report(
         raise ValueError(
             f"shows_samples=False promises numbers of at least {FEWEST_ALIKE} samples, and there are {len(target)}"
         )
-    stages = Stages(5, shown=verbose > 0)
-    stages.begin("judging on held-out rows, beside familiar models")
+    stages = Stages(6 if eval_set is None else 5, shown=verbose > 0)
     comparison = compare(
-        estimator, X, target, eval_set=parts[1] if eval_set is not None else None, random_state=random_state
+        estimator,
+        X,
+        target,
+        eval_set=parts[1] if eval_set is not None else None,
+        random_state=random_state,
+        begin=stages.begin,
     )
     stages.begin(f"explaining {sum(len(y) for _, y in parts):,} samples")
     cohort = gather(estimator, parts, shows_samples=shows_samples)
@@ -116,6 +125,8 @@ def report(
     }
     if isinstance(kind, Times):
         content["survival"] = describe_times(cohort, at=at, time_unit=time_unit, shows_samples=shows_samples)
+    if leaderboard is not None:
+        content["leaderboard"] = leaderboard.describe()
     stages.begin("checking the data")
     checks = check_data(estimator, told, target_name, shows_samples=shows_samples)
     stages.begin("checking the mask")

@@ -3,15 +3,7 @@
   const box = el("performance"), J = D.judged;
   if (J.reason) box.append(p(J.reason));
   else {
-    box.append(p(J.how));
-    const head = make("tr", {}, make("th", { scope: "col" }, "model"),
-      J.metrics.map(m => make("th", { scope: "col" }, m.name, make("span", { class: "small" }, m.better === "high" ? " (high is good)" : " (low is good)"))),
-      make("th", { scope: "col", class: "number" }, "features used"));
-    const rows = J.contenders.map((c, i) => make("tr", { class: i ? null : "own" },
-      make("th", { scope: "row" }, c.name, c.note ? make("div", { class: "small" }, c.note) : null),
-      J.metrics.map(m => scoreCell(m, c.scores[m.key], J.contenders.map(o => o.scores[m.key]))),
-      make("td", { class: "number", "data-label": "features used" }, c.n_features === null ? "–" : num(c.n_features, 4))));
-    box.append(make("div", { class: "wide" }, make("table", { id: "scores", class: "stacks" }, make("thead", {}, head), make("tbody", {}, rows))));
+    box.append(p(J.how), scoreTable(J, "scores", true));
     box.append(p(`In brackets and as lines, 95\u202f% intervals over the ${J.n_test} held-out rows` +
       `${M.classes.length ? " (accuracy: Wilson's; others: bootstrap)" : " (bootstrap)"}; they do not include the variance from refitting. ` +
       "«Features used» counts those of the median sample.", "small"));
@@ -19,6 +11,26 @@
       make("figcaption", {}, "Observed survival (Kaplan-Meier) of the held-out rows in thirds of their predicted risk, with 95\u202f% bands. ",
         J.curves.map(c => `${c.name}: ${c.median}`).join("; "), ".")));
   }
+}
+if (D.leaderboard) {
+  const box = el("performance"), L = D.leaderboard, failed = Object.entries(L.failed || {});
+  box.append(make("h3", {}, "Leaderboard"), p(L.how), scoreTable(L, "leaderboard", false),
+    failed.length ? p(`Not judged: ${failed.map(([name, why]) => `${name} (${why})`).join("; ")}.`, "small") : "");
+}
+// Models in rows, scores with their intervals in columns; where they are known, seconds and calibration too.
+function scoreTable(board, id, ownFirst) {
+  const extra = [["features used", c => c.n_features === null ? "–" : num(c.n_features, 4)]];
+  const known = key => board.contenders.some(c => c[key] !== undefined && c[key] !== null);
+  if (known("calibration_error")) extra.push(["calibration error", c => fixed(c.calibration_error, 3)]);
+  if (known("seconds")) extra.push(["seconds", c => fixed(c.seconds, 1)]);
+  const head = make("tr", {}, make("th", { scope: "col" }, "model"),
+    board.metrics.map(m => make("th", { scope: "col" }, m.name, make("span", { class: "small" }, m.better === "high" ? " (high is good)" : " (low is good)"))),
+    extra.map(([title]) => make("th", { scope: "col", class: "number" }, title)));
+  const rows = board.contenders.map((c, i) => make("tr", { class: ownFirst && !i || c.name === "LSPIN" ? "own" : null },
+    make("th", { scope: "row" }, c.name, c.note ? make("div", { class: "small" }, c.note) : null),
+    board.metrics.map(m => scoreCell(m, c.scores[m.key], board.contenders.map(o => o.scores[m.key]))),
+    extra.map(([title, show]) => make("td", { class: "number", "data-label": title }, show(c)))));
+  return make("div", { class: "wide" }, make("table", { id, class: "stacks" }, make("thead", {}, head), make("tbody", {}, rows)));
 }
 function scoreCell(metric, [value, lower, upper], all) {
   if (value === null) return make("td", { "data-label": metric.name }, "–");
