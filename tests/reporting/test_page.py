@@ -526,6 +526,20 @@ def test_hostile_names_are_shown_as_they_are(opened, content):
     assert opened.locator("#main b, #main i").count() == 0
 
 
+OUTSIDE_NAMES = (
+    "id => [...document.querySelector(id).childNodes].filter(n => n.nodeType === 3).map(n => n.data).join()"
+)
+
+
+def test_a_name_that_turns_text_around_turns_itself_only(opened, content):
+    for place in ("#title", "#asked", "#verdict"):
+        # What stands outside of the elements that keep a name apart holds no such sign.
+        outside = opened.evaluate(OUTSIDE_NAMES, place)
+        assert "\u202e" not in outside
+    assert opened.locator("#verdict .name").text_content() == HOSTILE
+    assert opened.text_content("#verdict") == content["headline"]["verdict"]
+
+
 def test_the_table_sorts_by_what_is_clicked(opened, content):
     header = opened.locator("#feature-table thead th", has_text="samples that use it")
     for way, sign in (("descending", -1), ("ascending", 1)):

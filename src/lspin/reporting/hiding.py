@@ -41,6 +41,8 @@ def merge_bins(bins: dict[str, list[int]]) -> dict[str, list[int]]:
     start, held = bins["from"][0], 0
     for end, count in zip(bins["to"], bins["count"], strict=True):
         held += count
+        if not held:  # where nobody is, nobody is told from others
+            start = end
         if held >= FEWEST_ALIKE:
             for name, value in (("from", start), ("to", end), ("count", held)):
                 merged[name].append(value)

@@ -18,8 +18,12 @@ function make(tag, attributes, ...children) {
   for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) node.append(child);
   return node;
 }
-const p = (text, className) => make("p", { class: className }, text);
 const nameOf = text => make("span", { class: "name" }, text);
+// A name may hold signs that turn the direction of all text after it; in a sentence it is kept apart.
+const turning = [D.target, ...M.classes, ...M.context, ...F.name, ...(S ? S.name : [])].filter(name => /[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/.test(name)).sort((a, b) => b.length - a.length);
+const turningPattern = turning.length ? new RegExp("(" + [...new Set(turning)].map(name => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|") + ")") : null;
+const sentence = text => turningPattern && typeof text === "string" ? text.split(turningPattern).map((part, k) => k % 2 ? nameOf(part) : part) : text;
+const p = (text, className) => make("p", { class: className }, sentence(text));
 const join = (items, between = ", ") => items.flatMap((item, i) => [i ? between : "", item]);
 
 // Numbers: a minus that is one, no −0, no exponents that need a calculator.

@@ -2,9 +2,7 @@
 {
   const H = D.headline;
   el("kind").textContent = `Report · ${M.name} · ${count(M.n_given, "sample")} × ${count(M.n_features, "feature")}`;
-  el("title").textContent = D.title;
-  el("asked").textContent = H.asked;
-  el("verdict").textContent = H.verdict;
+  for (const [id, text] of [["title", D.title], ["asked", H.asked], ["verdict", H.verdict]]) el(id).append(...[sentence(text)].flat());
   const tile = (title, id, ...children) => make("section", { class: "tile", id, style: { border: "0", margin: "0" } }, make("h2", {}, title), children);
   const tiles = el("tiles");
   if (!D.judged.reason) tiles.append(discriminationTile(tile), calibrationTile(tile));

@@ -70,7 +70,7 @@ function factsOf(i) {
   if (isTwo) {
     const own = S.probabilities[i][eventPlace], flip = likeliest(i) === eventPlace;
     const [low, high] = sure ? (flip ? sure : [1 - sure[1], 1 - sure[0]]) : [];
-    facts.append(fact(`probability of ${M.event}`, chance(own), make("small", {}, sure ? range(chance(low), chance(high)) : `${percent(cohortShare(eventPlace))} of the cohort have it`)));
+    facts.append(fact(`probability of ${M.event}`, chance(own), make("small", {}, (sure ? range(chance(low), chance(high)) + "; " : "") + `cohort ${percent(cohortShare(eventPlace))}`)));
     facts.append(fact("observed", nameOf(M.classes[S.observed[i]])));
   } else if (isMany) {
     const order = S.probabilities[i].map((v, c) => [v, c]).sort((a, b) => b[0] - a[0]);
@@ -78,7 +78,7 @@ function factsOf(i) {
     facts.append(fact("observed", nameOf(M.classes[S.observed[i]])));
   } else if (T) {
     T.at.forEach((time, k) => facts.append(fact(`risk by ${T.at_words[k]}`, chance(riskAt(time, S.score[i])),
-      make("small", {}, sure ? range(chance(riskAt(time, sure[0])), chance(riskAt(time, sure[1]))) : `cohort ${chance(1 - cohortAt(time))}`))));
+      make("small", {}, (sure ? range(chance(riskAt(time, sure[0])), chance(riskAt(time, sure[1]))) + "; " : "") + `cohort ${chance(1 - cohortAt(time))}`))));
     facts.append(fact("hazard ratio", shownScore(S.score[i]), make("small", {}, "against the cohort's mean")));
     facts.append(fact("observed", observedTime(i)));
   } else {

@@ -9,7 +9,7 @@
       U.suspicious && U.n_suspicious ? [": ", join(U.suspicious.map(s => make("a", { href: "#sample", onclick: e => { e.preventDefault(); openSample(s, true); } }, nameOf(S.name[s])))), U.n_suspicious > U.suspicious.length ? " …" : "."] : "")));
   box.append(figures, make("h3", {}, "Data checks"));
   if (U.checks.findings.length) box.append(make("div", { class: "note", style: { "--mark": "var(--up)" } },
-    make("ul", {}, U.checks.findings.map(text => make("li", {}, text[0].toUpperCase() + text.slice(1))))));
+    make("ul", {}, U.checks.findings.map(text => make("li", {}, sentence(text[0].toUpperCase() + text.slice(1)))))));
   else box.append(p("No column predicts the target too well alone, none is missing or constant in one class only, and no duplicates, codes for missing values or misspelt levels were found."));
   if (U.checks.best) box.append(p(`The best single column is ${U.checks.best[0]} (${U.checks.best[2]} ${U.checks.best[1].toFixed(3)} on the training rows). The checks cannot know what was recorded after the outcome; you can.`, "small"));
   box.append(make("h3", {}, "Mask check: does the choice of features reveal the answer?"));
