@@ -583,6 +583,18 @@ def test_a_suspicious_sample_is_a_link_to_its_page(browser, content, tmp_path):
     window.close()
 
 
+def test_findings_of_the_checks_stand_under_the_verdict(browser, opened, content, tmp_path):
+    assert opened.locator("#warning").count() == 0
+    checks = {**content["trust"]["checks"], "findings": ["a column gives the answer away", "rows twice"]}
+    path = tmp_path / "r.html"
+    path.write_text(fill_template({**content, "trust": {**content["trust"], "checks": checks}}), encoding="utf-8")
+    window = browser.new_page()
+    window.goto(path.as_uri(), timeout=120_000)
+    assert "the data checks found 2 things to look at" in window.text_content("#warning")
+    assert window.locator("#trust .note li").all_text_contents()[0] == "A column gives the answer away"
+    window.close()
+
+
 @pytest.mark.parametrize("width", [1400, 800, 400])
 def test_nothing_is_cut_off_at_any_width(opened, width):
     opened.set_viewport_size({"width": width, "height": 900})

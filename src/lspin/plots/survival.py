@@ -160,6 +160,9 @@ def patient_survival(
         _draw_band(ax, draw(highest), draw(lowest), style["color"])
     _label_axes(ax, time_unit)
     ax.legend(frameon=False, fontsize=8)
+    if y is not None:
+        survival = read_survival(y, needs_events=False)
+        _list_at_risk(ax, [("cohort", make_survival(survival.time, survival.event))])
     return ax
 
 

@@ -69,10 +69,10 @@ const ratioWord = isTwo ? "odds" : M.exponential === "hazard ratio" ? "hazard" :
 
 // What a value of a feature speaks for, in words.
 const aim = isTwo ? nameOf.bind(null, M.event) : () => T ? "higher risk" : nameOf("higher " + D.target);
-function wayOf(direction) {
+function wayOf(direction, isBinary) {
   if (isMany) return ["speaks of ", nameOf(direction)];
-  if (direction === "high raises") return ["high \u2192 ", aim()];
-  if (direction === "high lowers") return ["low \u2192 ", aim()];
+  if (direction === "high raises") return [isBinary ? "yes" : "high", " \u2192 ", aim()];
+  if (direction === "high lowers") return [isBinary ? "no" : "low", " \u2192 ", aim()];
   if (direction === "raises") return ["\u2192 ", aim()];
   if (direction === "lowers") return ["\u2192 not ", aim()];
   return [{ mixed: "either way", "by level": "depends on the level" }[direction] || ""];

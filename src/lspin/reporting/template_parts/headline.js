@@ -3,6 +3,10 @@
   const H = D.headline;
   el("kind").textContent = `Report · ${M.name} · ${count(M.n_given, "sample")} × ${count(M.n_features, "feature")}`;
   for (const [id, text] of [["title", D.title], ["asked", H.asked], ["verdict", H.verdict]]) el(id).append(...[sentence(text)].flat());
+  const worries = [];
+  if (D.trust.checks.findings.length) worries.push(`the data checks found ${count(D.trust.checks.findings.length, "thing")} to look at`);
+  if (D.trust.audit.leaks) worries.push("the choice of features carries part of the answer");
+  if (worries.length) el("verdict").after(make("p", { class: "note", id: "warning", style: { "--mark": "var(--up)" } }, `Before you trust this: ${worries.join(", and ")}. `, make("a", { href: "#trust" }, "Trust")));
   const tile = (title, id, ...children) => make("section", { class: "tile", id, style: { border: "0", margin: "0" } }, make("h2", {}, title), children);
   const tiles = el("tiles");
   if (!D.judged.reason) tiles.append(discriminationTile(tile), calibrationTile(tile));
@@ -19,7 +23,7 @@ function discriminationTile(tile) {
   const J = D.judged, metric = J.metrics[0];
   return tile(isTwo || T ? "Discrimination" : "Accuracy of predictions", "discrimination",
     make("p", { class: "figure" }, intervalOf(J.contenders[0].scores[metric.key])),
-    make("p", {}, metric.name, isTwo ? [" for ", nameOf(M.event)] : "", metric.chance === null ? "" : `; the best constant prediction has ${fixed(metric.chance, 2)}`, "."),
+    make("p", {}, metric.name, isTwo ? [" for ", nameOf(M.event)] : "", ` on ${J.n_test.toLocaleString("en")} held-out rows`, metric.chance === null ? "" : `; the best constant prediction has ${fixed(metric.chance, 2)}`, "."),
     D.headline.rivals ? p(D.headline.rivals, "small") : null);
 }
 function calibrationTile(tile) {
@@ -34,7 +38,7 @@ function strongestTile(tile) {
   return tile("Strongest features", "strongest",
     make("ul", { class: "reasons" }, top.map(f => make("li", {}, nameOf(F.name[f]),
       make("span", {}, make("span", { class: "bar", style: { width: 100 * F.importance[f] / most + "%" } })),
-      make("span", { class: "way" }, wayOf(F.direction[f]))))),
+      make("span", { class: "way" }, wayOf(F.direction[f], F.binary[f]))))),
     make("p", { class: "small" }, `${num(M.median)} of ${count(M.n_features, "feature")} for the median sample, ${count(M.n_selected, "feature")} over all samples. `, make("a", { href: "#features" }, "All features")));
 }
 function exampleTile(tile, i) {

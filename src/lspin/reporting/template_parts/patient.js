@@ -3,7 +3,7 @@ let openSample = () => {};
 
 // The prediction --------------------------------------------------------------------------------------------------
 function likeliest(i) { return S.probabilities[i].indexOf(Math.max(...S.probabilities[i])); }
-function shownScore(score) { return M.exponential ? factor(score - meanScore) : num(score, 4); }
+function shownScore(score) { return T ? factor(score - meanScore) : num(M.exponential ? Math.exp(score) : score, 4); }
 function hazardAt(time) {
   const { times, cumulative } = T.hazard;
   let k = 0; while (k + 1 < times.length && times[k + 1] <= time * (1 + 1e-6)) k++;
@@ -101,8 +101,7 @@ function sampleCurve(i) {
   const { times, cumulative } = T.hazard, sure = S.spread && S.spread[i], at = score => cumulative.map(h => Math.exp(-h * Math.exp(score)));
   const own = { name: "this sample", times, survival: at(S.score[i]) };
   if (sure) { own.lower = at(sure[1]); own.upper = at(sure[0]); }
-  const { times: t, survival, lower, upper } = T.cohort;
-  return make("figure", { id: "sample-curve" }, survivalChart([own, { name: "the cohort", times: t, survival, lower, upper }], { ticks: T.cohort.ticks, colours: ["var(--up)", "var(--soft)"], dashes: [null, "6 3"], describe: "Predicted survival of this sample beside the cohort" }),
+  return make("figure", { id: "sample-curve" }, survivalChart([own, { ...T.cohort, name: "the cohort" }], { ticks: T.cohort.ticks, colours: ["var(--up)", "var(--soft)"], dashes: [null, "6 3"], describe: "Predicted survival of this sample beside the cohort" }),
     make("figcaption", {}, `Predicted survival of this sample${sure ? `, with the range of ${M.n_members} members,` : ""} beside the observed survival of the cohort (Kaplan-Meier, 95\u202f% band; ${T.cohort.median}).`));
 }
 function reasonsOf(i) {
@@ -114,7 +113,7 @@ function reasonsOf(i) {
   const line = e => make("tr", {}, make("th", { scope: "row" }, nameOf(F.name[E.feature[e]]), E.confidence && E.confidence[e] < 0.995 ? make("span", { class: "small" }, ` · ${percent(E.confidence[e])} of members`) : null),
     make("td", { class: "value", "data-label": titles[0] }, nameOf(entryValue(e))), make("td", { class: "strip", "data-label": titles[1] }, strip(e)),
     make("td", { class: "adds", "data-label": titles[2] }, addBar(E.contribution[e], largest), make("span", { class: "amount" }, addText(E.contribution[e], largest))));
-  const total = score => isTwo ? `${chance(1 / (1 + Math.exp(-score)))} ` : T ? `${factor(score - meanScore)} × the cohort's mean` : isRatio ? factor(score) : beside(score, Math.max(Math.abs(S.baseline[k]), largest), 3);
+  const total = score => isTwo ? `${chance(1 / (1 + Math.exp(-score)))} ` : T ? `${factor(score - meanScore)} × the cohort's mean` : isRatio ? num(Math.exp(score), 4) : beside(score, Math.max(Math.abs(S.baseline[k]), largest), 3);
   const body = make("tbody", {}, sum("no feature used", total(S.baseline[k])));
   const shown = countShown(sizes), nFolded = S.n_open[i] - shown;
   for (let e = from; e < from + shown; e++) body.append(line(e));
