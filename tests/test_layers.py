@@ -14,7 +14,7 @@ LAYERS = [
     {"fitting"},
     {"explanation", "audit", "checks"},
     {"estimators", "baselines", "plots", "intake"},
-    {"reporting", "demo"},  # the demo is written as a user would: it knows the package's own names only
+    {"reporting", "comparison", "demo"},  # the demo knows the package's own names only, as a user would
     {"cli"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
@@ -30,6 +30,7 @@ DOOR = {
     "LSPINClassifier",
     "LSPINCox",
     "LSPINRegressor",
+    "compare",
     "load",
     "read_table",
     "report",

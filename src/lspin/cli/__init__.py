@@ -1,4 +1,4 @@
-"""The command ``lspin``: tables in files become models, predictions, explanations and pages."""
+"""The command ``lspin``: tables in files become models, predictions, explanations, pages and comparisons."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     """Run the command line."""
-    from lspin.cli.commands import app
+    from lspin.cli.comparing import app
     from lspin.core.interrupts import is_busy_apart
 
     try:

@@ -193,7 +193,7 @@ def fit(
     as_json: JsonOption = False,
 ) -> None:
     """Read, prepare, fit, write, tell."""
-    _check_target(target, task, time, event)
+    check_target(target, task, time, event)
     if context_only and not context:
         raise typer.BadParameter("--context-only is about the columns of --context: name them")
     from lspin.cli.writing import MODEL, check_writable
@@ -278,7 +278,7 @@ def read_at(text: str | None) -> list[float]:
     return times
 
 
-def _check_target(target: str | None, task: Task, time: str | None, event: str | None) -> None:
+def check_target(target: str | None, task: Task, time: str | None, event: str | None) -> None:
     """Options that do not go together are wrong usage."""
     survives = task is Task.survive or time is not None or event is not None
     if survives and (time is None or event is None):

@@ -4,6 +4,7 @@ Every function draws on ``ax``, or on new axes if there are none, and returns th
 ``pip install 'lspin[plots]'``.
 """
 
+from lspin.plots.comparison import leaderboard
 from lspin.plots.gates import feature_frequency, gate_map, gates_on_image, set_frequency
 from lspin.plots.groups import subgroups
 from lspin.plots.quality import (
@@ -20,6 +21,7 @@ __all__ = [
     "feature_frequency",
     "gate_map",
     "gates_on_image",
+    "leaderboard",
     "panel_path",
     "patient_survival",
     "predicted_against_true",
