@@ -12,7 +12,7 @@ LAYERS = [
     {"core", "tables", "structure", "survival", "metrics", "storage"},
     {"targets", "datasets"},
     {"fitting"},
-    {"explanation", "audit", "checks"},
+    {"explanation", "audit", "checks", "conformal", "selection"},
     {"estimators", "baselines", "plots", "intake"},
     {"reporting", "comparison", "demo"},  # the demo knows the package's own names only, as a user would
     {"cli"},
