@@ -61,6 +61,7 @@ from lspin.tables.encoding import Encoding
 from lspin.tables.grid import Grid, Rows, store_sparsely
 from lspin.tables.labels import read_weights
 from lspin.tables.reading import Levels, add_absent, columns_of_inputs, is_frame, name_columns, read_table
+from lspin.tables.settling import settle_columns
 from lspin.targets.base import TableEstimator
 from lspin.targets.kind import Kind
 from lspin.targets.settings import declare, first
@@ -88,6 +89,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
     scaling: str = settings.SCALING("auto")
     centering: bool | None = settings.CENTERING(None)
     zero_is_absent: bool = settings.ZERO_IS_ABSENT(False)
+    columns: str | None = settings.COLUMNS(None)
     anchor: str | np.ndarray | None = settings.ANCHOR("auto")
     weight_decay: float | str = settings.WEIGHT_DECAY("auto")
     max_epochs: int | None = settings.MAX_EPOCHS(None)
@@ -117,6 +119,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "feature_importances_": np.ndarray,
         "_summary": pd.DataFrame,
         "_counted": np.ndarray,
+        "_dates": pd.DataFrame,
     }
     # What a file need not hold: names that the table did not have, and what version 0.1 did not know.
     _unsaved: ClassVar[dict[str, Any]] = {
@@ -128,6 +131,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "feature_importances_": None,
         "_summary": None,
         "_counted": None,
+        "_dates": None,
         "panel_path_": pd.DataFrame(columns=list(PanelSize._fields)),
     }
 
@@ -317,7 +321,17 @@ class LSPINBase(TransformerMixin, TableEstimator):
         """Whether a frame may lack columns: without context or panel, that is a mistake more often than not."""
         return self._context is not None or len(self.panel_path_) > 0
 
+    def _settle(self, X: Any, *, reset: bool) -> Any:
+        """The table with text and dates read as ``columns`` says."""
+        if self.columns is None or not is_frame(X):
+            return X
+        X, learned = settle_columns(X, None if reset else getattr(self, "_dates", None))
+        if reset:
+            self._dates = learned
+        return X
+
     def _check_table(self, X: Any, *, reset: bool) -> Any:
+        X = self._settle(X, reset=reset)
         if not reset and hasattr(self, "members_") and self._may_lack_columns and is_frame(X):
             names = getattr(self, "feature_names_in_", None)
             X = X if names is None else add_absent(X, names, set(names) - set(self.columns_needed_))

@@ -155,6 +155,11 @@ BOOTSTRAP = Setting(
     ["boolean"],
     "Whether each member draws its own rows with replacement.",
 )
+COLUMNS = Setting(
+    [None, AUTO],
+    "How text and dates in a frame are read. `'auto'`: dates (also text that is all year-month-day) as days since "
+    "the first one of the training table, text of up to 20 values as categories. By default both are refused.",
+)
 N_JOBS = Setting([None, Integral], "Fits to run in parallel, as in joblib.", is_general=True)
 RANDOM_STATE = Setting(
     ["random_state"], "Seed. The same seed gives the same fit, bit for bit, whatever `n_jobs` is.", is_general=True
