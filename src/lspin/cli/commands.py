@@ -318,7 +318,7 @@ def predict(
     say_source(source, quiet)
     opened = open_table(model, source, id_name=id_column)
     say_remarks(opened.features.remarks, quiet)
-    predictions = predict_table(opened.estimator, opened.features, times)
+    predictions = predict_table(opened.estimator, opened.features, times, shown=not quiet)
     if known := score_known(opened):
         name, score, n_rows = known
         say(f"The table holds the target too: {name} {score:.3f} on {n_rows:,} rows.", quiet=quiet)
@@ -354,7 +354,7 @@ def explain(
 
     if output is not None:
         say_replaced(output, check_output(output, reads=[model, table]), quiet)
-    from lspin.cli.workflow import open_table, pick_samples
+    from lspin.cli.workflow import explain_parts, open_table, pick_samples
 
     check_arguments(model, table)
     source = read_source(table)
@@ -365,7 +365,7 @@ def explain(
     if sample:
         X, remarks = pick_samples(opened.features, sample)
         say_remarks(remarks, quiet)
-    explanation = opened.estimator.explain(X)
+    explanation = explain_parts(opened.estimator, X, shown=not quiet)
     frame = explanation.to_frame()
     if as_json:
         show_json(explanation_as_dict(explanation, frame))

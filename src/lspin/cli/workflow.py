@@ -13,8 +13,11 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from lspin.estimators.lspin import LSPINClassifier, LSPINCox, LSPINRegressor, load
 from lspin.estimators.saving import read_model
+from lspin.explanation.joining import join_explanations
+from lspin.explanation.record import Explanation
 from lspin.fitting.ensemble import FitInterruptedWarning
 from lspin.fitting.path import SMALL_TABLE
+from lspin.fitting.progress import Progress
 from lspin.intake.columns import Features, read_like
 from lspin.intake.files import Source
 from lspin.intake.outcomes import Outcome, read_outcome, read_survival_outcome
@@ -29,6 +32,7 @@ ESTIMATORS: dict[str, Any] = {
     "survive": LSPINCox,
 }
 N_FOLDS = 5  # each is a fifth of the rows
+ROWS_AT_ONCE = 1000  # that are explained between two signs of progress: a second or two where many gates are open
 
 
 class Fitted(NamedTuple):
@@ -111,11 +115,14 @@ def fit_held_out(estimator: Any, X: pd.DataFrame, outcome: Outcome) -> float | N
         "verbose": 0,
     }
     scores = []
+    parts = list(folds.split(X, strata))[: None if len(X) <= SMALL_TABLE else 1]
     try:
         warnings.simplefilter("error", FitInterruptedWarning)
-        for train, test in list(folds.split(X, strata))[: None if len(X) <= SMALL_TABLE else 1]:
-            model = clone(estimator).set_params(**settings).fit(X.iloc[train], outcome.target[train])
-            scores.append(model.score(X.iloc[test], outcome.target[test]))
+        with Progress(len(parts), shown=bool(estimator.verbose)) as progress:
+            for train, test in parts:
+                model = clone(estimator).set_params(**settings).fit(X.iloc[train], outcome.target[train])
+                scores.append(model.score(X.iloc[test], outcome.target[test]))
+                progress.finish_fit()
     # Interrupted, or a part without two classes or any event.
     except (KeyboardInterrupt, FitInterruptedWarning, ValueError):
         return None
@@ -258,13 +265,26 @@ def list_risks(estimator: Any, log_hazard: np.ndarray, times: Sequence[float]) -
     return {f"risk at {at:g}": column for at, column in zip(sorted(set(times)), risks.T, strict=True)}
 
 
-def predict_table(estimator: Any, features: Features, times: Sequence[float] = ()) -> pd.DataFrame:
+def explain_parts(estimator: Any, X: pd.DataFrame, *, shown: bool) -> Explanation:
+    """Explain rows part by part, with progress where there are several parts."""
+    starts = range(0, max(len(X), 1), ROWS_AT_ONCE)
+    parts = []
+    with Progress(len(starts), shown=shown and len(starts) > 1, unit="parts explained") as progress:
+        for start in starts:
+            parts.append(estimator.explain(X.iloc[start : start + ROWS_AT_ONCE]))
+            progress.finish_fit()
+    return join_explanations(parts)
+
+
+def predict_table(
+    estimator: Any, features: Features, times: Sequence[float] = (), *, shown: bool = False
+) -> pd.DataFrame:
     """One row a sample: its prediction and the features behind it, the one that adds most first.
 
     ``times`` are those to give the risk of an event at.
     """
     X = features.X
-    explanation = estimator.explain(X)
+    explanation = explain_parts(estimator, X, shown=shown)
     frame = pd.DataFrame({X.index.name or "sample": X.index})
     if features.given_names is not None:  # as the table has them, for joining with it
         frame = pd.DataFrame({X.index.name: features.given_names, "row": np.arange(1, len(X) + 1)})

@@ -16,14 +16,16 @@ class Progress:
     Where there is neither a terminal nor a notebook, such as in the log of a job, it is a line now and then.
     """
 
-    def __init__(self, n_fits: int, *, shown: bool) -> None:
+    def __init__(self, n_fits: int, *, shown: bool, unit: str = "fits") -> None:
         has_bar = sys.stderr.isatty() or "ipykernel" in sys.modules
         self._bar = tqdm(
             total=float(n_fits),
             disable=not (shown and has_bar),
             desc="lspin",
-            bar_format="{desc}: {percentage:3.0f}%|{bar}| {n:.1f}/{total:.0f} fits [{remaining} left{postfix}]",
+            bar_format=f"{{desc}}: {{percentage:3.0f}}%|{{bar}}| {{n:.1f}}/{{total:.0f}} {unit} "
+            "[{remaining} left{postfix}]",
         )
+        self._unit = unit
         self._finished = 0
         self._total = n_fits
         self._speaks = shown and not has_bar
@@ -44,7 +46,7 @@ class Progress:
         now = time.monotonic()
         if self._speaks and now - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = now
-            text = f"lspin: {position:.1f} of at most {self._total} fits"
+            text = f"lspin: {position:.1f} of at most {self._total} {self._unit}"
             if position >= 1:  # the first one includes the compilation
                 left = (now - self._start) * max(self._total - position, 0) / position
                 text += f", {tqdm.format_interval(left)} left"
