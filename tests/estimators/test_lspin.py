@@ -31,10 +31,10 @@ def test_a_clone_keeps_every_parameter(kind):
         "noise_scale": 0.7, "learning_rate": 0.9, "zero_is_absent": True, "anchor": "ridge", "weight_decay": 0.4,
         "max_epochs": 11, "batch_size": 7, "validation_fraction": 0.33, "patience": 5, "n_restarts": 2,
         "n_members": 3, "bootstrap": True, "class_weight": "balanced", "loss": "poisson",
-        "n_jobs": 2, "random_state": 1, "verbose": 1,
+        "n_jobs": 2, "random_state": 1, "verbose": 1, "pos_label": "yes",
     }  # fmt: skip
     names = set(inspect.signature(kind).parameters)
-    assert names | {"class_weight", "loss"} == set(changed)
+    assert names | {"class_weight", "loss", "pos_label"} == set(changed)
     settings = {name: changed[name] for name in names}
     assert clone(kind(**settings)).get_params() == settings
 
@@ -137,7 +137,8 @@ def test_rows_to_judge_by_choose_the_sparsity_and_the_model_is_kept(table):
     np.testing.assert_array_equal(listed.predict(X), model.predict(X))
     chosen = model.path_[model.path_["sparsity"] == model.sparsity_]
     chosen = chosen[chosen["weight_decay"] == model.weight_decay_].iloc[0]
-    assert model.score(X[64:], y[64:]) == pytest.approx(chosen["validation_score"])
+    # The outputs are multiplied by a factor that suits these rows best.
+    assert 0 <= model.score(X[64:], y[64:]) - chosen["validation_score"] < 0.01
 
 
 @pytest.mark.parametrize("wanted", [1, 3])

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from lspin.fitting.calibration import Spread, find_spread
 from lspin.fitting.groups import (
     Basis,
     Found,
@@ -20,7 +21,15 @@ from lspin.fitting.groups import (
     rebuild_basis,
 )
 from lspin.fitting.judging import Standing, excess, rank, row_losses
-from lspin.fitting.path import ALL_GAIN, Candidate, Choice, Split, held_out_loss, weighted_median
+from lspin.fitting.path import (
+    ALL_GAIN,
+    Candidate,
+    Choice,
+    Split,
+    held_out_loss,
+    predict_held_out,
+    weighted_median,
+)
 from lspin.fitting.prediction import Member, predict_counted
 from lspin.fitting.problem import Problem, has_many_columns
 from lspin.fitting.trees import tree_errors
@@ -106,6 +115,11 @@ class Level:
         truth = np.concatenate([self._problem.kind.regressand(rows) for rows in self._valid])
         return ((said - truth) ** 2).sum(axis=1)
 
+    @cached_property
+    def spread(self) -> Spread:
+        """The factor that suits its outputs best, and the losses of every held-out row then."""
+        return find_spread(self._problem, self.outputs, self._valid)
+
     @property
     def median_open(self) -> float:
         """Open gates of the median held-out row."""
@@ -159,7 +173,8 @@ class Contender:
     def choice(self) -> Choice:
         """What the search found, if this is it."""
         setting = self.level.setting
-        return Choice(self.price, setting.penalty, self.path, [], setting, self.stand())
+        factor = self.level.spread.factor
+        return Choice(self.price, setting.penalty, self.path, [], setting, self.stand(), spread=factor)
 
     @property
     def name(self) -> str:
@@ -177,7 +192,7 @@ class Contender:
         """
         kept = slice(None) if places is None else places
         levels = {CONSTANT: self.constant, UNDIVIDED: self.whole, DIVIDED: self.divided, self.name: self.level}
-        losses = {name: None if level is None else level.losses[kept] for name, level in levels.items()}
+        losses = {name: None if level is None else level.spread.losses[kept] for name, level in levels.items()}
         chosen = TRAINED if loses else self.name
         return tuple(rank({**losses, TRAINED: networks}, chosen, self.level.weight[kept]))
 
@@ -444,16 +459,13 @@ def settle(problem: Problem, choice: Choice, contender: Contender, splits: list[
     if len(choice.fits) < len(splits):  # a constant, or no time for a network
         return contender.choice()
     valid = [split.valid for split in splits]
-    outputs = [
-        predict_counted([fit.member], rows.grid).outputs for fit, rows in zip(choice.fits, valid, strict=True)
-    ]
-    theirs = row_losses(problem.kind, outputs, valid)
+    factor, theirs = find_spread(problem, [said.outputs for said in predict_held_out(choice.fits, splits)], valid)
     places = contender.find(valid)
-    own, weight = contender.level.losses[places], contender.level.weight[places]
+    own, weight = contender.level.spread.losses[places], contender.level.weight[places]
     if contender.level.setting.rule == ALL:
         # A network has far fewer features than a ridge, for which it may cost as much as on a path.
         wins = np.average(theirs - own, weights=weight) <= problem.tolerance * contender.gain
     else:
         wins = excess(own, theirs, weight) > TIE
-    judged = choice if wins else contender.choice()
+    judged = choice._replace(spread=factor) if wins else contender.choice()
     return judged._replace(contest=contender.stand(theirs, places, loses=bool(wins)))

@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from lspin.fitting.calibration import calibrate, spread_member
 from lspin.fitting.contest import (
     FEWEST_JUDGED,
     N_SMALL_FOLDS,
@@ -140,7 +141,10 @@ def solve(
                 ledger.members[-1] = choice.fits[0]
             jobs = [plan_job(choice, seed) for seed in seeds[len(ledger.members) : plan.n_members]]
             run_jobs(problem, _share(problem, jobs, plan), plan.n_jobs, progress, ledger.members)
-        return Solution.of(choice, ledger.list_members(), len(tried), panels)
+        fits = [
+            fit._replace(member=spread_member(problem, fit.member, choice.spread)) for fit in ledger.list_members()
+        ]
+        return Solution.of(choice, fits, len(tried), panels)
     except (KeyboardInterrupt, LostWorkerError) as error:
         kept = keep_finished(problem, splits, contender, ledger, plan_job, plan.n_members, error)
         reason = str(error) if isinstance(error, LostWorkerError) else "interrupted"
@@ -238,7 +242,7 @@ def _choose(
         return contender.choice()
     search = choose_rising if problem.recipe.path is not None and splits else choose_price
     choice = search(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress, ledger=ledger, bar=bar)
-    return choice if contender is None else settle(problem, choice, contender, splits)
+    return calibrate(problem, choice, splits) if contender is None else settle(problem, choice, contender, splits)
 
 
 def _match_features(

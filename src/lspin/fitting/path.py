@@ -66,6 +66,7 @@ class Choice(NamedTuple):
     contest: tuple[Standing, ...] = ()  # what it was chosen from, where groups and networks compete
     starts: Sequence[Networks] = ()  # weights of each split to go on from, if a level of a rising price was chosen
     recipe: Recipe | None = None  # of the run that was chosen, where several compete
+    spread: float = 1.0  # by which the outputs of its models are multiplied, as seen from a constant
 
     @property
     def candidate(self) -> Candidate:

@@ -81,8 +81,7 @@ def choose_rising(
         try_runs(batch, splits, n_jobs, progress, found)
         if min(rung.candidate.validation_loss for rung in found.rungs) > bar:
             break
-    choice = choose_found(problem, found)
-    return choice._replace(fits=finish_level(problem, splits, choice, seeds[0], n_jobs, progress))
+    return finish_level(problem, splits, choose_found(problem, found), seeds[0], n_jobs, progress)
 
 
 class Levels:
@@ -110,19 +109,25 @@ def choose_found(problem: Problem, found: Levels) -> Choice:
 
 def finish_level(
     problem: Problem, splits: list[Split], choice: Choice, seed: int, n_jobs: int | None, progress: Progress
-) -> list[Fit]:
-    """The models of the chosen level after training went on from them.
+) -> Choice:
+    """The choice with the models of its level after training went on from them, and how these do.
 
     A level is a draft, and what it is compared with, a model of groups, is complete.
     """
+    if not choice.starts:
+        return choice
     posed = problem if choice.recipe is None else replace(problem, recipe=choice.recipe)
     jobs = [
         make_job(split, choice.sparsity, choice.weight_decay, seed)._replace(start=start)
-        for split, start in zip(splits, choice.starts, strict=False)
+        for split, start in zip(splits, choice.starts, strict=True)
     ]
     done: dict[int, Fit] = {}
     run_jobs(posed, jobs, n_jobs, progress, done)
-    return [done[place] for place in sorted(done)]
+    fits = [done[place] for place in sorted(done)]
+    said = predict_held_out(fits, splits)
+    finished = judge(choice.sparsity, choice.weight_decay, said, splits, problem.kind)
+    path = [finished if row is choice.candidate else row for row in choice.path]
+    return choice._replace(fits=fits, path=path)
 
 
 def try_runs(
