@@ -4,14 +4,15 @@ import pytest
 from lspin import LSPINClassifier, LSPINRegressor
 from lspin.core.losses import CROSS_ENTROPY
 from lspin.core.lspin import GATES_SETTLE, at_progress, price_level
-from lspin.core.model import Strengths
-from lspin.fitting.fit import Fit
+from lspin.core.model import Networks, Strengths
+from lspin.fitting.fit import Fit, Job, prepare_job, tune
 from lspin.fitting.path import Candidate, Split
 from lspin.fitting.recipe import NONLINEAR, RISING, list_runs
 from lspin.fitting.rising import Rung, choose_rung, gate_rows, settle_predictor
 from lspin.metrics import score_selection
 from lspin.tables.grid import Grid, Rows
 from lspin.targets.response import Response
+from posed import pose
 
 N_COLUMNS = 304  # just beyond what groups are looked for in
 
@@ -118,6 +119,17 @@ def test_every_weight_decay_has_a_run_and_a_strict_one_and_one_of_low_prices_com
     assert [run.exchange_rise > 0 for run in runs] == [True, True, False, True]
     assert [run.path[0] < NONLINEAR.path[0] for run in runs] == [False, False, False, True]
     assert list_runs(RISING, (0.0,)) == [RISING]
+
+
+def test_training_goes_on_at_half_the_price_that_the_gates_of_a_level_lag_behind():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    problem = pose(X, X[:, 0])
+    job = prepare_job(problem, Job(np.arange(100), np.ones(100), None, 0.04, 0.0, 0))
+    at_once, going_on = (
+        tune(problem, one, problem.rows, job.prepared).strengths.sparsity
+        for one in (job, job._replace(start=Networks((), ())))
+    )
+    assert (at_once, going_on) == (0.04, 0.02)
 
 
 def rung(loss, n_features, run=0):

@@ -223,7 +223,7 @@ def tune(problem: Problem, job: Job, rows: Rows, prepared: Prepared) -> Tuning:
     # Shrinkage picks the columns a hidden gating layer sees: linear gates and condensed rows have none to pick.
     shrinks = bool(recipe.gating_layers) and prepared.view is None
     strengths = Strengths(
-        sparsity=job.sparsity,
+        sparsity=job.sparsity if job.start is None else recipe.lag * job.sparsity,
         noise_scale=recipe.noise_scale,
         final_noise=recipe.final_noise,
         learning_rate=recipe.learning_rate,

@@ -49,6 +49,7 @@ class Recipe(NamedTuple):
     fewest_epochs: int = 10
     hidden_share: float = 0.0  # of the gating network's inputs, drawn anew in every step (dropout)
     low_path: tuple[float, float] | None = None  # of a third run, in which weak features stay for longer
+    lag: float = 1.0  # part of a level's price at which training goes on: its gates lag behind a rising price
     anchoring: float = 0.0
     n_screened: int | None = None  # features that get a gate; None: all
     sees_scores: bool = False  # whether gates look at the scores of a ridge instead of at the inputs
@@ -78,6 +79,7 @@ NONLINEAR = Recipe(
     exchange_rise=0.6,
     strict_noise=1.0,
     low_path=(0.007, 0.04),
+    lag=0.5,
 )
 LINEAR_GATES = NONLINEAR._replace(gating_layers=(), gate_rate=3.0, gate_decay=0.0)
 LINEAR = Recipe(
@@ -178,7 +180,7 @@ HAZARDS: dict[str, Any] = {"decays": (1.0, 3.0, 10.0), "usual_decay": 3.0, "nois
 HAZARDS_LINEAR: dict[str, Any] = {**HAZARDS, "gate_decay_by_decay": 4.0, "exchange": 0.25}
 HAZARDS_NONLINEAR: dict[str, Any] = {
     **HAZARDS, "usual_decay": 1.0, "gate_decay_by_decay": 1.0, "exchange_rise": 0.0, "strict_noise": None,
-    "path": (3e-4, 0.01), "low_path": None,
+    "path": (3e-4, 0.01), "low_path": None, "lag": 1.0,
 }  # fmt: skip
 
 
