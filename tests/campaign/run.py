@@ -9,11 +9,12 @@ import numpy as np
 
 from campaign import commands, files, inputs, signals
 from campaign.tally import Tally
+from lspin.core import training
 
 
-def conduct(*, n_inputs, n_files, n_tables, n_signals, seed=0, seconds=None):
+def conduct(*, n_inputs, n_files, n_tables, n_signals, seed=0, seconds=None, shows=False):
     """Make so many attempts of each kind; the same seed makes the same ones."""
-    tally = Tally()
+    tally = Tally(shows=shows)
     input_rng, file_rng, table_rng, signal_rng = (np.random.default_rng([seed, place]) for place in range(4))
     for _ in range(n_inputs):
         inputs.attempt(input_rng, tally, seconds)
@@ -41,6 +42,7 @@ def main():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--seconds", type=int, default=300, help="after which an attempt counts as hanging")
     given = parser.parse_args()
+    training.MOST_PROGRAMS = 150  # of all estimators and shapes, or most of the time would go into compiling
     tally = conduct(
         n_inputs=given.inputs,
         n_files=given.files,
@@ -48,6 +50,7 @@ def main():
         n_signals=given.signals,
         seed=given.seed,
         seconds=given.seconds,
+        shows=True,
     )
     print(tally.table())
     print(*tally.faults, sep="\n")

@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import sys
 from collections import Counter
 
 FAULTS = ("hang", "exception", "not finite", "wrong model", "lost model", "left over", "slow")
@@ -14,7 +15,8 @@ class Hang(BaseException):
 class Tally:
     """Outcomes by kind of attempt."""
 
-    def __init__(self):
+    def __init__(self, *, shows=False):
+        self.shows = shows
         self.counts = Counter()
         self.faults = []
 
@@ -22,6 +24,9 @@ class Tally:
         self.counts[kind, outcome] += 1
         if outcome in FAULTS:
             self.faults.append(f"{kind}: {outcome}: {words}")
+        if self.shows and (outcome in FAULTS or self.counts.total() % 100 == 0):
+            said = self.faults[-1] if outcome in FAULTS else dict(self.counts)
+            print(self.counts.total(), said, file=sys.stderr, flush=True)
 
     def table(self):
         kinds = sorted({kind for kind, _ in self.counts})
