@@ -1,5 +1,7 @@
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,3 +82,27 @@ def test_workers_that_are_killed_again_and_again_leave_what_is_finished(tmp_path
     assert str(error).startswith("a worker process was killed, perhaps for want of memory")
     assert done == {0: 0, 1: 10, 2: 20}
     assert len(list(Path(tmp_path).glob("death*"))) == 3
+
+
+def stay(place, folder, report=None):
+    (folder / f"worker{place}").write_text(str(os.getpid()))
+    wait_for(folder / "never")
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked at in /proc")
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_end_with_their_parent(sent, tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from fitting.test_running import collect, stay\n"
+        "collect(stay, Path(sys.argv[1]), 2)"
+    )
+    tests = str(Path(__file__).parents[1])
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([tests, *sys.path])},
+    ) as process:
+        for place in range(2):
+            wait_for(tmp_path / f"worker{place}")
+        process.send_signal(sent)
+        process.communicate()  # ends once no process is left that may write

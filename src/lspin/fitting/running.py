@@ -1,7 +1,11 @@
 """Fits one after the other or side by side; what is finished stays, whatever ends the others."""
 
+import os
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from functools import cache
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -9,6 +13,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from lspin.core.interrupts import sheltering
 from lspin.fitting.progress import Progress
 
+GLANCE = 0.5  # seconds between two looks at whether the parent of a worker is still there
 N_ATTEMPTS = 3  # at tasks that lost their worker: one that runs out of memory does so again
 
 
@@ -24,6 +29,7 @@ class Tasks:
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[tuple]) -> None:
         self.function, self.arguments = function, arguments
+        self.parent = os.getpid()
 
     def __sizeof__(self) -> int:
         return 2**20
@@ -31,7 +37,21 @@ class Tasks:
 
 def run_one(tasks: Tasks, place: int) -> tuple[int, Any]:
     """The result of one of the tasks, with its place."""
+    if os.getppid() == tasks.parent:
+        end_with(tasks.parent)
     return place, tasks.function(*tasks.arguments[place])
+
+
+@cache
+def end_with(parent: int) -> None:
+    """Let this process end soon after its parent does, however that ended."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(GLANCE)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def run_tasks(
