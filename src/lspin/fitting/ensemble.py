@@ -32,6 +32,7 @@ from lspin.fitting.path import (
     find_price,
     make_job,
     run_jobs,
+    sample_rows,
     split_rows,
 )
 from lspin.fitting.problem import Problem
@@ -39,9 +40,10 @@ from lspin.fitting.progress import Progress
 from lspin.fitting.rising import choose_rising, list_problems
 from lspin.fitting.running import LostWorkerError
 from lspin.tables.encoding import relearn_encoding
-from lspin.tables.grid import Rows, join_rows
+from lspin.tables.grid import Rows, join_rows, take_rows
 
 GROUPS, NETWORKS = "groups", "networks"  # where a model may start
+MOST_CHOSEN_ON = 50_000  # rows of a large table that a choice is made on; the chosen model is fitted on all
 N_PANEL_FOLDS = 7  # of a small table, where panels of several sizes are judged on each
 
 
@@ -174,12 +176,16 @@ def _share(problem: Problem, jobs: list[Job], plan: Plan) -> list[Job]:
 def list_splits(problem: Problem, valid: Rows | None, fraction: float, seed: int, **more: int) -> list[Split]:
     """Rows to learn from and to judge by: some are held out, unless the user gave as many to judge by.
 
-    If the user's rows are fewer, they judge together with rows that are held out.
+    If the user's rows are fewer, they judge together with rows that are held out. Of a large table, these are some
+    of its rows.
     """
-    whole = Split(np.arange(problem.n_rows), problem.rows.weight, valid) if valid is not None else None
+    sample = sample_rows(problem.rows, problem.kind, MOST_CHOSEN_ON)
+    rows = problem.rows if len(sample) == problem.n_rows else take_rows(problem.rows, sample)
+    whole = Split(sample, rows.weight, valid) if valid is not None else None
     if whole is not None and whole.valid.weight.sum() >= fraction * whole.weight.sum():
         return [whole]
-    splits = split_rows(problem.rows, problem.kind, fraction, np.random.default_rng(seed), **more)
+    splits = split_rows(rows, problem.kind, fraction, np.random.default_rng(seed), **more)
+    splits = [split._replace(train=sample[split.train]) for split in splits]
     if whole is None:
         return splits
     if not splits:
@@ -258,7 +264,8 @@ def _match_features(
     assert plan.n_features is not None
     if contender is not None and (NETWORKS not in plan.starts or find_bar(problem, contender, splits) == -np.inf):
         return contender.choice()
-    job = Job(np.arange(problem.n_rows), problem.rows.weight, None, 0.0, fallback_decay(problem), seed)
+    sample = sample_rows(problem.rows, problem.kind, MOST_CHOSEN_ON)
+    job = Job(sample, problem.rows.weight[sample], None, 0.0, fallback_decay(problem), seed)
     found = find_price(problem, plan.n_features, job, n_jobs=plan.n_jobs, progress=progress, ledger=ledger)
     if contender is None:
         return found
@@ -274,13 +281,19 @@ def _may_serve(problem: Problem, splits: list[Split], plan: Plan, choice: Choice
     # A level of a rising price is a draft, from which training goes on.
     is_final = choice.setting is None and not choice.starts and bool(choice.fits)
     nothing_held_out = len(splits) == 1 and splits[0].weight.sum() == problem.rows.weight.sum()
-    saw_all_rows = is_final and (plan.n_features is not None or nothing_held_out)
-    return saw_all_rows and not plan.bootstrap
+    saw_all_rows = problem.n_rows <= MOST_CHOSEN_ON and (plan.n_features is not None or nothing_held_out)
+    return is_final and saw_all_rows and not plan.bootstrap
 
 
 def goes_on(plan: Plan) -> bool:
     """Whether training goes on from what the search found: for a single model, since members are to differ."""
     return plan.n_members == 1
+
+
+def _hold_out_once(problem: Problem, plan: Plan, seed: int) -> Split:
+    """Rows of a large table to learn from, and rows that tell when to stop."""
+    rng = np.random.default_rng(seed)
+    return split_rows(problem.rows, problem.kind, plan.validation_fraction, rng)[0]
 
 
 def _member_job(
@@ -289,7 +302,8 @@ def _member_job(
     which, weight = np.arange(problem.n_rows), problem.rows.weight
     # Rows held out from a last fit tell when to stop training; a model of groups is not trained.
     if valid is None and np.isfinite(problem.patience) and splits and choice.setting is None:
-        which, weight, valid, _ = splits[0]
+        stopping = splits[0] if problem.n_rows <= MOST_CHOSEN_ON else _hold_out_once(problem, plan, seed)
+        which, weight, valid, _ = stopping
     if plan.bootstrap:
         total = max(round(weight.sum()), 1)
         counts = np.random.default_rng(seed).multinomial(total, weight / weight.sum())

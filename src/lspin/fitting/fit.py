@@ -28,6 +28,7 @@ Report = Callable[[float, float, float], None]  # part of the fit that is done, 
 GOING_ON = 0.4  # part of the schedule at which training goes on from given weights
 SETTLING_STEPS = 60  # after which the predictor behind the fixed gates of a level is judged
 PLACED_ROWS = 4096  # of a dense table that are in double precision at one time
+SMALL_PART = 3  # times the rows of a fit that the whole table has at least, for the fit to be padded less
 SHUT = -1.0  # bias of a gate that never opens
 HISTORY = ("loss", "validation_loss", "n_open")  # what training keeps of every epoch
 
@@ -157,11 +158,13 @@ def _train(
     from lspin.core.training import refuse_divergence, train
 
     prepared = prepare_rows(problem, job, rows) if job.prepared is None else job.prepared
-    # Every fit is padded to the size of the whole table, so that all folds and the last fit share a program.
-    padded = bucket_size(problem.n_rows)
+    # Fits are padded to the size of the whole table, so that all folds and the last fit share a program; a fit of
+    # a small part of the rows has one of its own.
+    is_part = len(rows.target) * SMALL_PART < problem.n_rows
+    padded = bucket_size(len(rows.target) if is_part else problem.n_rows)
     batch_size = min(problem.batch_size, padded)
-    padded_valid = -(-bucket_size(max(problem.n_valid, 1)) // batch_size) * batch_size
     valid = take_rows(rows, np.arange(0)) if job.valid is None else job.valid
+    padded_valid = -(-bucket_size(max(problem.n_valid, len(valid.target), 1)) // batch_size) * batch_size
     room = measure_room([problem.rows, valid], prepared, batch_size) if prepared.encoding.zero_is_absent else None
     architecture = design(problem, prepared, room)
     rng = np.random.default_rng(job.seed)

@@ -14,7 +14,7 @@ from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
 from lspin.fitting.recipe import Recipe
 from lspin.fitting.running import run_tasks
-from lspin.tables.grid import Rows, take_rows
+from lspin.tables.grid import Rows, take_grid, take_rows
 from lspin.tables.merging import find_shared
 from lspin.targets.kind import Kind
 
@@ -100,6 +100,19 @@ class Split(NamedTuple):
     weight: np.ndarray
     valid: Rows
     panel: Panel | None = None  # of the rows to train on, where it is found in each split
+
+
+def sample_rows(rows: Rows, kind: Kind, most: int) -> np.ndarray:
+    """Places of the rows that a choice is made on: all, or so many of a large table, evenly from each stratum.
+
+    Rows stand in an order that tells nothing about them, so the first ones of a stratum are a random sample of it.
+    """
+    n_rows = len(rows.target)
+    if n_rows <= most:
+        return np.arange(n_rows)
+    strata = kind.strata(rows.target)
+    parts = [np.flatnonzero(strata == stratum) for stratum in np.unique(strata)]
+    return np.sort(np.concatenate([part[: -(-len(part) * most // n_rows)] for part in parts]))
 
 
 def split_rows(
@@ -407,8 +420,8 @@ def choose_nearest(path: list[Candidate], tried: list[Fit], n_features: int) -> 
 
 
 def _count(job: Job, fit: Fit, problem: Problem) -> Candidate:
-    n_open = predict_counted([fit.member], problem.rows.grid).n_open
-    weight = problem.rows.weight
+    n_open = predict_counted([fit.member], take_grid(problem.rows.grid, job.which)).n_open
+    weight = job.weight
     middle, mean = weighted_median(n_open, weight), float(np.average(n_open, weights=weight))
     return Candidate(job.sparsity, job.weight_decay, float("nan"), float("nan"), middle, mean)
 
