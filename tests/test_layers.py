@@ -14,7 +14,7 @@ LAYERS = [
     {"fitting"},
     {"explanation", "audit", "checks", "conformal", "selection"},
     {"estimators", "baselines", "plots", "intake"},
-    {"reporting", "comparison", "demo"},  # the demo knows the package's own names only, as a user would
+    {"reporting", "comparison", "single_cell", "demo"},  # the demo knows the package's own names only, as a user
     {"cli"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
@@ -25,7 +25,19 @@ SOURCES = {
 }
 MODULES = {name: path for name, path in SOURCES.items() if name != "__init__"}
 ROOMS = sorted({name.split(".")[0] for name in MODULES})
-HEAVY = {"jax", "optax", "matplotlib", "anndata", "pooch", "h5py", "rdata", "shap", "openpyxl", "pyarrow"}
+HEAVY = {
+    "jax",
+    "optax",
+    "matplotlib",
+    "anndata",
+    "pooch",
+    "h5py",
+    "rdata",
+    "shap",
+    "openpyxl",
+    "pyarrow",
+    "scanpy",
+}
 DOOR = {
     "LSPINClassifier",
     "LSPINCox",

@@ -1,0 +1,98 @@
+"""Which cells belong to which group, and which of them are held out."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+REST = "rest"
+HELD_OUT = 0.2  # of the cells
+MOST_TRAINED = 50_000  # cells: more make a fit longer, not better
+
+
+class Groups(NamedTuple):
+    """Groups of cells as asked for."""
+
+    names: np.ndarray  # (n_groups,), all that are fitted, text
+    codes: np.ndarray  # (n_cells,), -1 for a cell of none of them
+    shown: list[int]  # those whose genes are ranked
+    reference: int | None  # None: all others
+
+    def others(self, group: int) -> np.ndarray:
+        """Groups that a group is compared with."""
+        everyone = np.arange(len(self.names))
+        return everyone[everyone != group] if self.reference is None else np.array([self.reference])
+
+
+def read_groups(obs: pd.DataFrame, groupby: str, groups: str | Iterable[str], reference: str) -> Groups:
+    """The groups of a column of ``obs``, or an error that says what is wrong with them."""
+    labels = read_column(obs, groupby)
+    sizes = labels.value_counts()
+    names = np.array(sorted(sizes.index))
+    if isinstance(labels_order := obs[groupby].dtype, pd.CategoricalDtype):
+        names = np.array([str(name) for name in labels_order.categories if str(name) in sizes.index])
+    if isinstance(groups, str) and groups != "all":
+        raise ValueError(f"groups={groups!r} must be 'all' or a list of groups, such as [{groups!r}]")
+    wanted = list(names) if isinstance(groups, str) else [str(group) for group in groups]
+    for name in [*wanted, *([] if reference == REST else [str(reference)])]:
+        if name not in names:
+            raise ValueError(f"obs[{groupby!r}] has no group {name!r}; it has {', '.join(names[:8])}")
+    if reference != REST:
+        names = np.array([name for name in names if name in {*wanted, str(reference)}])
+        wanted = [name for name in wanted if name != str(reference)]
+    if len(names) < 2 or not wanted:
+        raise ValueError(f"obs[{groupby!r}] has the group '{names[0]}' only: genes tell two or more groups apart")
+    if small := [name for name in names if sizes[name] < 2]:
+        raise ValueError(
+            f"group '{small[0]}' of obs[{groupby!r}] has one cell only: leave it out or join it with another"
+        )
+    place = {name: code for code, name in enumerate(names)}
+    codes = labels.map(place).fillna(-1).to_numpy(int)
+    return Groups(names, codes, [place[name] for name in wanted], None if reference == REST else place[reference])
+
+
+def read_column(obs: pd.DataFrame, name: str) -> pd.Series:
+    """A column of ``obs`` as text, none of it missing."""
+    if name not in obs.columns:
+        raise ValueError(f"obs has no column {name!r}; it has {', '.join(map(str, obs.columns[:8])) or 'none'}")
+    missing = obs[name].isna()
+    if missing.any():
+        raise ValueError(
+            f"{missing.sum()} of {len(obs)} cells have no value in obs[{name!r}], the first is "
+            f"{obs.index[missing][0]!r}: leave them out with adata[adata.obs[{name!r}].notna()].copy()"
+        )
+    return obs[name].astype(str)
+
+
+def hold_out(groups: Groups, donors: pd.Series | None, rng: np.random.RandomState) -> np.ndarray:
+    """Which cells are held out: a fifth of each group, or whole donors until these have a fifth of all cells."""
+    is_held = np.zeros(len(groups.codes), bool)
+    if donors is None:
+        for code in range(len(groups.names)):
+            cells = rng.permutation(np.flatnonzero(groups.codes == code))
+            is_held[cells[: int(HELD_OUT * len(cells))]] = True
+        return is_held
+    known = groups.codes >= 0
+    for donor in rng.permutation(np.unique(donors[known])):
+        candidate = is_held | ((donors == donor).to_numpy() & known)
+        if len(np.unique(groups.codes[known & ~candidate])) == len(groups.names):
+            is_held = candidate
+        if is_held.sum() >= HELD_OUT * known.sum():
+            break
+    if not is_held.any():
+        raise ValueError(
+            f"no donor of obs[{donors.name!r}] can be held out: without it a group would have no cells left to "
+            "learn from; leave donors out, so that cells are held out whatever donor they come from"
+        )
+    return is_held
+
+
+def draw_cells(codes: np.ndarray, allowed: np.ndarray, most: int, rng: np.random.RandomState) -> np.ndarray:
+    """At most so many of the allowed cells, in order: small groups whole, large ones cut to one size."""
+    cells = [rng.permutation(np.flatnonzero(allowed & (codes == code))) for code in range(codes.max() + 1)]
+    left, kept = most, []
+    for place, own in enumerate(sorted(cells, key=len)):
+        kept.append(own[: left // (len(cells) - place)])
+        left -= len(kept[-1])
+    return np.sort(np.concatenate(kept))

@@ -1,0 +1,277 @@
+"""Marker genes of groups of cells, written where scanpy looks for them."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from scipy.stats import false_discovery_control
+from sklearn.utils import check_random_state
+from tqdm.auto import tqdm
+
+from lspin.single_cell.expression import MEANINGS, SCALED, Expression, find_expression
+from lspin.single_cell.fields import prepare_target, write_cells
+from lspin.single_cell.grouping import Groups, hold_out, read_column, read_groups
+from lspin.single_cell.models import describe_cells, pack_model
+from lspin.single_cell.statistics import (
+    Sums,
+    fold_changes,
+    lead,
+    log_moments,
+    rate_moments,
+    sum_by_group,
+    welch_p_values,
+)
+from lspin.single_cell.training import CellFit, CellPredictions, fit_cells, predict_cells
+
+TYPES = {"scores": np.float32, "logfoldchanges": np.float32, "pvals": np.float64, "pvals_adj": np.float64}
+
+
+class Ranking(NamedTuple):
+    """What is known of each gene in one group, all genes in their order."""
+
+    scores: np.ndarray
+    logfoldchanges: np.ndarray
+    pvals: np.ndarray
+    pvals_adj: np.ndarray
+
+
+def rank_genes_groups(
+    adata: Any,
+    groupby: str,
+    *,
+    groups: str | Iterable[str] = "all",
+    reference: str = "rest",
+    layer: str | None = None,
+    use_raw: bool | None = None,
+    mask_var: np.ndarray | str | None = None,
+    n_genes: int | None = None,
+    key_added: str = "lspin",
+    copy: bool = False,
+    random_state: int | np.random.RandomState | None = 0,
+    values: str = "auto",
+    donors: str | None = None,
+    **settings: Any,
+) -> Any:
+    """Rank marker genes of groups of cells, and find the genes behind each cell's group.
+
+    A model learns to tell the groups from a few genes of each cell, and the genes of each group are ranked by
+    their score. All readers of scanpy's own function read the result: ``sc.pl.rank_genes_groups(adata,
+    key="lspin")``, its dot plot, heat map and violins, ``sc.get.rank_genes_groups_df`` and
+    ``sc.tl.filter_rank_genes_groups``.
+
+    Parameters
+    ----------
+    adata
+        Cells, in memory or backed by a file (``backed="r"``), which is read some cells at a time.
+    groupby
+        Column of ``obs`` with the groups.
+    groups
+        Groups whose genes are ranked, or ``"all"``. With ``reference="rest"`` the others are compared with.
+    reference
+        ``"rest"``, or the group that each is compared with.
+    layer, use_raw
+        Where the values are; by default ``raw`` if there is one, else ``X``.
+    mask_var
+        Genes that may be used: booleans, or a column of ``var`` that holds them.
+    n_genes
+        How many genes of each group are written; by default all.
+    key_added
+        Where results are written, and the first part of the names of all fields.
+    copy
+        Whether to return a copy instead of writing to ``adata``.
+    random_state
+        Seed.
+    values
+        What the values are: ``"counts"`` (normalised to 10,000 a cell, then ``log1p``), ``"normalised"``
+        (``log1p``), ``"log"`` or ``"scaled"`` (both taken as they are). ``"auto"`` recognises it.
+    donors
+        Column of ``obs`` with donors or batches. The cells that judge the model are then all cells of some
+        donors instead of a fifth of each group.
+    settings
+        Parameters of :class:`lspin.LSPINClassifier`, such as ``n_features=10`` (genes of a cell),
+        ``n_members=5``, ``n_jobs=2`` or ``verbose=1``, which shows progress and the time left.
+
+    Returns
+    -------
+    None, or the copy. It has these fields (for ``key_added="lspin"``):
+
+    ``uns["lspin"]``
+        ``params``; ``names``, ``scores``, ``logfoldchanges``, ``pvals`` and ``pvals_adj`` (one field for each
+        group, genes in the order of their scores); ``pts`` and ``pts_rest`` (share of the cells with a gene);
+        ``open`` (share of the cells of each group whose gate is open); ``held_out`` (accuracy on cells that the
+        model has not seen); ``remarks`` (what was recognised and done); ``model`` (for
+        :func:`lspin.single_cell.predict` and :func:`lspin.single_cell.save`).
+    ``layers["lspin_gates"]``
+        Gates of each cell, sparse. They are open where a gene is used for the cell.
+    ``obs["lspin_prediction"]``, ``obs["lspin_confidence"]``, ``obs["lspin_n_genes"]``
+        Group that the model predicts, its probability, and how many gates are open. The cells are those it was
+        fitted on; ``uns["lspin"]["held_out"]`` is the honest accuracy.
+    ``var["lspin_open"]``
+        Share of all cells whose gate is open.
+
+    Notes
+    -----
+    The score of a gene in a group is its lead times ``2 ** specificity``. The lead says by how many standard
+    errors the group's mean of normalised counts is above that of other groups, one by one; of these numbers, the
+    lower quartile. So a marker may be shared with a quarter of the other groups. The specificity is the share of
+    the group's cells whose gate of the gene is open, minus the largest such share of another group.
+
+    ``pvals`` are those of Welch's t-test on log-normalised values against the reference, as scanpy's
+    ``method="t-test"`` computes them, adjusted by Benjamini and Hochberg. Groups found by clustering the same
+    cells make them too small, whatever the method.
+
+    Examples
+    --------
+    >>> import scanpy as sc
+    >>> from lspin.single_cell import explain_cells, rank_genes_groups
+    >>> adata = sc.datasets.pbmc68k_reduced()
+    >>> rank_genes_groups(adata, "bulk_labels")
+    >>> sc.pl.rank_genes_groups_dotplot(adata, key="lspin", n_genes=4)
+    >>> explain_cells(adata, adata.obs_names[:3])
+
+    """
+    adata = prepare_target(adata, copy=copy)
+    found = read_groups(adata.obs, groupby, groups, reference)
+    expression = find_expression(adata, layer, use_raw, values)
+    allowed = read_mask(mask_var, adata, expression)
+    rng = check_random_state(random_state)
+    is_held = hold_out(found, None if donors is None else read_column(adata.obs, donors), rng)
+    # Sums of kept and of held-out cells apart: those who judge must not help to screen.
+    apart = np.where(found.codes >= 0, found.codes + is_held * len(found.names), -1)
+    with tqdm(total=1.0, disable=not settings.get("verbose"), desc="lspin: reading cells") as bar:
+        sums = sum_by_group(expression, apart, 2 * len(found.names), bar.update)
+    settings = {"random_state": rng.randint(2**31 - 1), **settings}
+    fitted = fit_cells(expression, found, sums, is_held, allowed, settings, rng)
+    said = predict_cells(fitted.model, _all_values(fitted, expression))
+    whole = sums.merge(np.tile(np.arange(len(found.names)), 2))
+    describe_cells(fitted.model, expression, groupby)
+    genes = expression.genes[fitted.genes]
+    write_cells(adata, said, found.names, genes, key_added, found.codes >= 0)
+    opened = open_shares(said, found, fitted.genes, len(expression.genes))
+    from_raw = layer is None and (use_raw if use_raw is not None else adata.raw is not None)
+    result: dict[str, Any] = {
+        "params": {
+            "groupby": groupby,
+            "reference": reference,
+            "method": "lspin",
+            "use_raw": bool(from_raw),
+            "layer": layer,
+            "corr_method": "benjamini-hochberg",
+        }
+    }
+    result |= rank_all(whole, opened, found, expression, allowed, n_genes)
+    result["open"] = pd.DataFrame(opened.T, expression.genes, found.names)
+    result["held_out"] = {"accuracy": fitted.held_out_accuracy, "n_cells": fitted.n_held_out}
+    result["remarks"] = np.array(list_remarks(fitted, found, expression, whole, donors), dtype=object)
+    result["model"] = pack_model(fitted.model)
+    adata.uns[key_added] = result
+    return adata if copy else None
+
+
+def read_mask(mask_var: np.ndarray | str | None, adata: Any, expression: Expression) -> np.ndarray:
+    """Which genes may be used, as booleans."""
+    if mask_var is None:
+        return np.ones(len(expression.genes), bool)
+    if isinstance(mask_var, str):
+        if mask_var not in expression.var.columns:
+            raise ValueError(f"mask_var={mask_var!r} is no column of var")
+        mask_var = expression.var[mask_var].to_numpy()
+    mask = np.asarray(mask_var)
+    if mask.shape != (len(expression.genes),) or mask.dtype != bool:
+        raise ValueError(
+            f"mask_var must hold {len(expression.genes)} booleans, one for each gene; it is of type {mask.dtype} "
+            f"and shape {mask.shape}"
+        )
+    return mask
+
+
+def _all_values(fitted: CellFit, expression: Expression) -> Any:
+    values = fitted.candidates.values
+    if len(fitted.genes) < values.shape[1]:
+        values = values[:, np.searchsorted(fitted.candidates.places, fitted.genes)]
+    return values.toarray() if expression.form == SCALED else values
+
+
+def open_shares(said: CellPredictions, groups: Groups, genes: np.ndarray, n_genes: int) -> np.ndarray:
+    """Share of the cells of each group whose gate is open, shape ``(n_groups, n_genes)``."""
+    known = np.flatnonzero(groups.codes >= 0)
+    codes = groups.codes[known]
+    weight = 1 / np.bincount(codes)[codes]
+    into = sp.csr_array((weight, (codes, known)), shape=(len(groups.names), len(groups.codes)))
+    shares = np.zeros((len(groups.names), n_genes))
+    shares[:, genes] = (into @ said.opened).toarray()
+    return shares
+
+
+def rank_all(
+    sums: Sums,
+    opened: np.ndarray,
+    groups: Groups,
+    expression: Expression,
+    allowed: np.ndarray,
+    n_genes: int | None,
+) -> dict[str, Any]:
+    """Names, scores and statistics of all groups, in the form that scanpy reads."""
+    genes = expression.genes[allowed].to_numpy().astype(object)
+    most = len(genes) if n_genes is None else min(n_genes, len(genes))
+    columns: dict[str, dict[str, np.ndarray]] = {name: {} for name in ("names", *Ranking._fields)}
+    for group in groups.shown:
+        ranking = Ranking(*(part[allowed] for part in rank_one(sums, opened, groups, group, expression.form)))
+        adjusted = adjust_p_values(ranking.pvals)
+        order = np.argsort(-ranking.scores, kind="stable")[:most]
+        columns["names"][groups.names[group]] = genes[order]
+        for name, part in ranking._replace(pvals_adj=adjusted)._asdict().items():
+            columns[name][groups.names[group]] = part[order]
+    result: dict[str, Any] = {
+        name: pd.DataFrame(parts).to_records(index=False, column_dtypes=TYPES.get(name, "O"))
+        for name, parts in columns.items()
+    }
+    names, index = groups.names[groups.shown], expression.genes[allowed]
+    shares = sums.detected[:, allowed] / sums.n_cells
+    result["pts"] = pd.DataFrame(shares[groups.shown].T, index, names)
+    if groups.reference is None:
+        rest = [sums.pool(groups.others(group)) for group in groups.shown]
+        of_rest = np.vstack([part.detected[:, allowed] / part.n_cells for part in rest])
+        result["pts_rest"] = pd.DataFrame(of_rest.T, index, names)
+    return result
+
+
+def rank_one(sums: Sums, opened: np.ndarray, groups: Groups, group: int, form: str) -> Ranking:
+    """Scores and statistics of all genes in one group, p-values not adjusted yet."""
+    others = groups.others(group)
+    scores = score_genes(lead(rate_moments(sums), group, others), opened[group], opened[others])
+    here, there = log_moments(sums.pool(np.array([group]))), log_moments(sums.pool(others))
+    p_values = welch_p_values(here, there)[0]
+    return Ranking(scores, fold_changes(here, there, form)[0], p_values, p_values)
+
+
+def score_genes(leads: np.ndarray, here: np.ndarray, elsewhere: np.ndarray) -> np.ndarray:
+    """Scores of markers: a lead counts up to twice if gates are open in this group only, half if in another."""
+    return leads * np.where(leads > 0, 2.0 ** (here - elsewhere.max(axis=0)), 1.0)
+
+
+def adjust_p_values(p_values: np.ndarray) -> np.ndarray:
+    """P-values adjusted by Benjamini and Hochberg."""
+    return false_discovery_control(p_values, method="bh")
+
+
+def list_remarks(
+    fitted: CellFit, groups: Groups, expression: Expression, sums: Sums, donors: str | None
+) -> list[str]:
+    """What was recognised and done, in sentences."""
+    n_silent = int((sums.detected.sum(axis=0) == 0).sum())
+    remarks = [f"Values are {MEANINGS[expression.form]}."]
+    if n_silent:
+        remarks.append(f"{n_silent} of {len(expression.genes)} genes are 0 in all cells; they come last.")
+    if fitted.n_held_out:
+        whom = "donors" if donors is not None else "cells"
+        remarks.append(
+            f"Accuracy on {fitted.n_held_out} cells of held-out {whom}: {fitted.held_out_accuracy:.3f}; the most "
+            f"frequent group has {sums.n_cells.max() / sums.n_cells.sum():.3f} of the cells."
+        )
+    n_known = int((groups.codes >= 0).sum())
+    if fitted.n_trained < n_known:
+        remarks.append(f"The model was fitted on {fitted.n_trained} of {n_known} cells; all of them have gates.")
+    return remarks

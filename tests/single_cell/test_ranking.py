@@ -1,0 +1,317 @@
+"""Marker genes in the language of scanpy, beside scanpy's own numbers."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+anndata = pytest.importorskip("anndata", reason="anndata is missing: pip install 'lspin[cells]'")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # scanpy's own dependencies
+    sc = pytest.importorskip("scanpy", reason="scanpy is missing: pip install 'lspin[cells]'")
+
+from cell_tables import QUICK, as_anndata, draw_cells  # noqa: E402
+from lspin.single_cell import explain_cells, load, predict, rank_genes_groups, save  # noqa: E402
+from lspin.single_cell.models import find_model  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def cells():
+    return draw_cells()
+
+
+@pytest.fixture(scope="module")
+def ranked(cells):
+    """Raw counts, ranked; no test may change it."""
+    adata = as_anndata(cells)
+    rank_genes_groups(adata, "type", **QUICK)
+    return adata
+
+
+@pytest.fixture(scope="module")
+def by_scanpy(cells):
+    """What scanpy says of the same cells, normalised by scanpy."""
+    adata = as_anndata(cells)
+    sc.pp.normalize_total(adata, target_sum=1e4)
+    sc.pp.log1p(adata)
+    sc.tl.rank_genes_groups(adata, "type", method="t-test", pts=True)
+    return adata
+
+
+def as_table(record, field, group):
+    return pd.Series(record[field][group], record["names"][group]).sort_index()
+
+
+def test_the_values_stay_as_they_are(ranked, cells):
+    assert (ranked.X != as_anndata(cells).X).nnz == 0
+
+
+def test_the_first_genes_of_each_type_are_its_markers(ranked, cells):
+    for place, name in enumerate(cells.type_names):
+        assert set(ranked.uns["lspin"]["names"][name][:5]) <= set(cells.genes[cells.markers[place]])
+
+
+@pytest.mark.parametrize("field", ["logfoldchanges", "pvals", "pvals_adj"])
+def test_fold_changes_and_p_values_are_those_of_scanpy_on_the_same_counts(field, ranked, by_scanpy):
+    ours, theirs = ranked.uns["lspin"], by_scanpy.uns["rank_genes_groups"]
+    for group in ours["names"].dtype.names:
+        expected = as_table(theirs, field, group)
+        np.testing.assert_allclose(as_table(ours, field, group), expected, rtol=2e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("field", ["pts", "pts_rest"])
+def test_shares_of_cells_with_a_gene_are_those_of_scanpy(field, ranked, by_scanpy):
+    pd.testing.assert_frame_equal(ranked.uns["lspin"][field], by_scanpy.uns["rank_genes_groups"][field])
+
+
+def test_the_fields_are_those_of_scanpys_own_result(ranked, by_scanpy):
+    ours, theirs = ranked.uns["lspin"], by_scanpy.uns["rank_genes_groups"]
+    assert set(theirs) <= set(ours)
+    assert set(theirs["params"]) == set(ours["params"])
+    for field in ("names", "scores", "logfoldchanges", "pvals", "pvals_adj"):
+        assert ours[field].dtype == theirs[field].dtype
+        assert ours[field].shape == theirs[field].shape
+
+
+@pytest.mark.parametrize("plot", ["", "_dotplot", "_heatmap", "_violin", "_stacked_violin", "_matrixplot"])
+def test_scanpys_plots_draw_the_result(plot, ranked):
+    mpl = pytest.importorskip("matplotlib", reason="matplotlib is missing: pip install 'lspin[plots]'")
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scanpy and seaborn about themselves
+        draw = getattr(sc.pl, f"rank_genes_groups{plot}")
+        draw(ranked.copy(), key="lspin", n_genes=3, show=False)
+        plt.close("all")
+
+
+def test_scanpys_tables_and_filters_read_the_result(ranked):
+    frame = sc.get.rank_genes_groups_df(ranked, group="type 1", key="lspin", log2fc_min=0.5, pval_cutoff=0.05)
+    assert {"names", "scores", "logfoldchanges", "pvals_adj", "pct_nz_group"} <= set(frame.columns)
+    assert frame["scores"].is_monotonic_decreasing
+    adata = ranked.copy()
+    sc.tl.filter_rank_genes_groups(adata, key="lspin", min_fold_change=1, key_added="filtered")
+    kept = adata.uns["filtered"]["names"]["type 1"]
+    assert 0 < sum(isinstance(name, str) for name in kept) < len(kept)
+
+
+def test_gates_predictions_and_counts_of_genes_agree(ranked):
+    gates = ranked.layers["lspin_gates"]
+    assert gates.shape == ranked.shape
+    assert sp.issparse(gates)
+    np.testing.assert_array_equal((gates > 0).sum(axis=1).A1, ranked.obs["lspin_n_genes"])
+    np.testing.assert_allclose((gates > 0).mean(axis=0).A1, ranked.var["lspin_open"])
+    assert (ranked.X[gates.nonzero()] > 0).all()  # a gene that was not found has no gate
+    assert (ranked.obs["lspin_prediction"] == ranked.obs["type"]).mean() > 0.9
+    assert ranked.uns["lspin"]["held_out"]["accuracy"] > 0.8
+    shares = pd.DataFrame((gates > 0).toarray(), columns=ranked.var_names).groupby(ranked.obs["type"].to_numpy())
+    pd.testing.assert_frame_equal(
+        shares.mean().T, ranked.uns["lspin"]["open"], check_names=False, check_dtype=False, check_column_type=False
+    )
+
+
+def test_log_counts_give_what_raw_counts_give(ranked, by_scanpy):
+    adata = by_scanpy.copy()
+    rank_genes_groups(adata, "type", **QUICK)
+    assert "log-normalised" in adata.uns["lspin"]["remarks"][0]
+    assert "raw counts" in ranked.uns["lspin"]["remarks"][0]
+    for group in adata.uns["lspin"]["names"].dtype.names:
+        ours = as_table(adata.uns["lspin"], "scores", group)
+        np.testing.assert_allclose(ours, as_table(ranked.uns["lspin"], "scores", group), rtol=0.05, atol=0.05)
+
+
+def test_a_file_read_in_batches_gives_what_memory_gives(ranked, cells, tmp_path, monkeypatch):
+    monkeypatch.setattr("lspin.single_cell.expression.BLOCK_NUMBERS", 40 * len(cells.genes))
+    as_anndata(cells).write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    rank_genes_groups(backed, "type", **QUICK)
+    for group in cells.type_names:
+        assert backed.uns["lspin"]["names"][group].tolist() == ranked.uns["lspin"]["names"][group].tolist()
+    assert (backed.layers["lspin_gates"] != ranked.layers["lspin_gates"]).nnz == 0
+    backed.file.close()
+
+
+def test_a_dask_array_gives_what_memory_gives(ranked, cells):
+    dask = pytest.importorskip("dask.array", reason="dask is missing: pip install dask")
+    adata = as_anndata(cells)
+    adata.X = dask.from_array(adata.X.toarray(), chunks=(50, -1))
+    rank_genes_groups(adata, "type", **QUICK)
+    group = cells.type_names[0]
+    assert adata.uns["lspin"]["names"][group].tolist() == ranked.uns["lspin"]["names"][group].tolist()
+
+
+def test_groups_reference_mask_and_number_of_genes_are_as_asked(cells):
+    adata = as_anndata(cells)
+    adata.var["chosen"] = np.arange(adata.n_vars) % 2 == 0
+    copied = rank_genes_groups(
+        adata, "type", groups=["type 2"], reference="type 3", mask_var="chosen", n_genes=7, copy=True, **QUICK
+    )
+    assert "lspin" not in adata.uns
+    names = copied.uns["lspin"]["names"]
+    assert names.dtype.names == ("type 2",)
+    assert names.shape == (7,)
+    assert adata.var.loc[names["type 2"], "chosen"].all()
+    assert copied.obs["lspin_prediction"].isna().sum() == (adata.obs["type"] == "type 1").sum()
+    known = sc.tl.rank_genes_groups(
+        copied, "type", groups=["type 2"], reference="type 3", method="t-test", copy=True, use_raw=False
+    )
+    assert copied.uns["lspin"]["params"]["reference"] == known.uns["rank_genes_groups"]["params"]["reference"]
+
+
+def test_whole_donors_are_held_out(cells):
+    adata = as_anndata(cells)
+    rank_genes_groups(adata, "type", donors="donor", **QUICK)
+    sizes = adata.obs["donor"].value_counts()
+    assert adata.uns["lspin"]["held_out"]["n_cells"] in set(sizes)
+    assert "donors" in adata.uns["lspin"]["remarks"][-1]
+
+
+def test_what_was_written_survives_a_file(ranked, tmp_path):
+    ranked.write_h5ad(tmp_path / "ranked.h5ad")
+    again = anndata.read_h5ad(tmp_path / "ranked.h5ad")
+    first = ranked.obs_names[:2]
+    pd.testing.assert_frame_equal(explain_cells(again, first), explain_cells(ranked, first))
+    sc.get.rank_genes_groups_df(again, group=None, key="lspin")
+
+
+def test_reasons_of_a_cell_are_its_open_gates_and_add_up_to_its_scores(ranked):
+    name = ranked.obs_names[3]
+    reasons = explain_cells(ranked, name)
+    gates = pd.Series(ranked.layers["lspin_gates"][3].toarray()[0], ranked.var_names)
+    np.testing.assert_allclose(reasons["gate"], gates[reasons["gene"]], rtol=1e-5)
+    assert len(reasons) == ranked.obs["lspin_n_genes"].iloc[3]
+    assert reasons["prediction"].unique() == [ranked.obs["lspin_prediction"].iloc[3]]
+    assert reasons["contribution"].abs().is_monotonic_decreasing
+    model = find_model(ranked, "lspin")
+    weights = pd.DataFrame(model.coef_, model.classes_, model.feature_names_in_)[reasons["gene"]].to_numpy()
+    winner = list(model.classes_).index(reasons["prediction"].iloc[0])
+    by_hand = (weights[winner] - weights.mean(axis=0)) * reasons["gate"] * reasons["value"]
+    np.testing.assert_allclose(reasons["contribution"], by_hand, rtol=1e-5, atol=1e-8)
+
+
+def test_a_saved_model_predicts_new_cells_whose_genes_have_another_order_and_other_names(ranked, tmp_path):
+    save(ranked, tmp_path / "cells.lspin")
+    new = ranked[:60, ::-1].copy()
+    del new.layers["lspin_gates"]
+    new.var["symbol"], new.var_names = new.var_names, [f"ENSG{place:011d}.3" for place in range(new.n_vars)]
+    predict(new, tmp_path / "cells.lspin")
+    assert (new.obs["lspin_prediction"] == ranked.obs["lspin_prediction"].iloc[:60]).all()
+    np.testing.assert_allclose(new.obs["lspin_confidence"], ranked.obs["lspin_confidence"].iloc[:60])
+    back = new.layers["lspin_gates"][:, ::-1]
+    assert abs(back - ranked.layers["lspin_gates"][:60]).max() == 0
+    assert load(tmp_path / "cells.lspin").origin_["cells"]["groupby"] == "type"
+
+
+def test_missing_genes_are_named(ranked):
+    used = find_model(ranked, "lspin").feature_names_in_
+    new = ranked[:10, ranked.var_names != used[0]].copy()
+    with pytest.warns(UserWarning, match=rf"1 of the model's {len(used)} genes .*: {used[0]}"):
+        predict(new, ranked)
+    with pytest.raises(ValueError, match="genes are missing"):
+        predict(ranked[:10, ~ranked.var_names.isin(used)].copy(), ranked)
+
+
+def test_scaled_values_are_recognised_and_ranked(by_scanpy, cells):
+    adata = by_scanpy.copy()
+    adata.X = adata.X.toarray()
+    sc.pp.scale(adata)
+    rank_genes_groups(adata, "type", **QUICK)
+    assert "scaled" in adata.uns["lspin"]["remarks"][0]
+    assert set(adata.uns["lspin"]["names"]["type 1"][:3]) <= set(cells.genes[cells.markers[0]])
+
+
+def test_two_types_have_reasons_of_opposite_signs(cells):
+    adata = as_anndata(cells)
+    two = adata[adata.obs["type"] != "type 3"].copy()
+    rank_genes_groups(two, "type", **QUICK)
+    reasons = explain_cells(two, np.arange(20))
+    best = reasons.groupby("cell").first()
+    assert (best["contribution"] > 0).mean() > 0.8
+    assert two.uns["lspin"]["names"].dtype.names == ("type 1", "type 2")
+
+
+BAD = {
+    "no such column": (lambda a: rank_genes_groups(a, "typ"), "no column 'typ'; it has type"),
+    "one group": (lambda a: rank_genes_groups(a[a.obs["type"] == "type 1"].copy(), "type"), "'type 1' only"),
+    "a group of one cell": (
+        lambda a: rank_genes_groups(a[[*range(40), _first(a, "rare")]].copy(), "kind"),
+        "has one cell only",
+    ),
+    "missing labels": (lambda a: rank_genes_groups(a, "holes"), "2 of 300 cells have no value in obs"),
+    "a view": (lambda a: rank_genes_groups(a[:50], "type"), "give adata.copy"),
+    "no such group": (lambda a: rank_genes_groups(a, "type", groups=["type 9"]), "no group 'type 9'"),
+    "groups as text": (lambda a: rank_genes_groups(a, "type", groups="type 1"), "list of groups"),
+    "no such reference": (lambda a: rank_genes_groups(a, "type", reference="x"), "no group 'x'"),
+    "no such layer": (lambda a: rank_genes_groups(a, "type", layer="counts"), "no layer 'counts'"),
+    "no raw": (lambda a: rank_genes_groups(a, "type", use_raw=True), "adata.raw is empty"),
+    "a bad mask": (lambda a: rank_genes_groups(a, "type", mask_var=np.ones(3, bool)), "200 booleans"),
+    "no such mask": (lambda a: rank_genes_groups(a, "type", mask_var="hvg"), "no column of var"),
+    "no such kind of values": (lambda a: rank_genes_groups(a, "type", values="logs"), "none of 'auto'"),
+    "all zero": (lambda a: rank_genes_groups(_zero(a), "type"), "are 0: is this the right layer"),
+    "a missing value": (lambda a: rank_genes_groups(_spoil(a), "type"), "gene 'gene1' is nan in cell 299"),
+    "duplicate names": (lambda a: rank_genes_groups(_rename(a), "type"), "1 gene names occur more than once"),
+    "no donor to hold out": (lambda a: rank_genes_groups(a, "type", donors="type"), "no donor of obs"),
+    "no model": (lambda a: explain_cells(a, 0), "holds no model"),
+    "an unknown parameter": (lambda a: rank_genes_groups(a, "type", n_gates=3), "n_gates"),
+}
+
+
+def _first(adata, kind):
+    return int(np.flatnonzero(adata.obs["kind"] == kind)[0])
+
+
+def _zero(adata):
+    adata.X = adata.X * 0.0
+    return adata
+
+
+def _spoil(adata):
+    dense = adata.X.toarray()
+    dense[299, 0] = np.nan
+    adata.X = sp.csr_matrix(dense)
+    return adata
+
+
+def _rename(adata):
+    adata.var_names = ["gene2", *adata.var_names[1:]]
+    return adata
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_a_sentence(case, cells):
+    call, sentence = BAD[case]
+    adata = as_anndata(cells)
+    adata.obs["holes"] = adata.obs["type"].where(np.arange(adata.n_obs) > 1)
+    adata.obs["kind"] = np.where(np.arange(adata.n_obs) == 299, "rare", adata.obs["type"].astype(str))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # AnnData about names that are not unique
+        with pytest.raises((ValueError, TypeError), match=sentence):
+            call(adata)
+
+
+def test_what_is_no_anndata_object_is_refused():
+    with pytest.raises(TypeError, match="must be an AnnData object"):
+        rank_genes_groups(np.ones((3, 3)), "type")
+
+
+def test_unknown_cells_are_named(ranked):
+    with pytest.raises(ValueError, match="'nobody'"):
+        explain_cells(ranked, ["nobody"])
+    with pytest.raises(ValueError, match="position 300"):
+        explain_cells(ranked, [300])
+
+
+def test_a_copy_of_a_backed_object_is_refused(cells, tmp_path):
+    as_anndata(cells).write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    with pytest.raises(ValueError, match="copy=True would copy the file"):
+        rank_genes_groups(backed, "type", copy=True)
+    backed.file.close()
+
+
+def test_a_model_of_another_table_is_refused(classifier):
+    with pytest.raises(ValueError, match="no model of cells"):
+        predict(as_anndata(draw_cells()), classifier)
