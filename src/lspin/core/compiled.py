@@ -47,7 +47,8 @@ class ProgramFolder:
                 unfinished.unlink(missing_ok=True)
 
     def _make_room(self, n_bytes: int) -> None:
-        files = [(entry.stat(), entry.path) for entry in os.scandir(self._path)]
+        with os.scandir(self._path) as entries:  # another process may take one away while it is looked at
+            files = [(entry.stat(), entry.path) for entry in entries]
         total = n_bytes + sum(status.st_size for status, _ in files)
         for status, path in sorted(files, key=lambda file: file[0].st_mtime_ns):
             if total <= LARGEST_FOLDER:
