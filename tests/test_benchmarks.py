@@ -80,6 +80,8 @@ EXPERIMENTS = (
     "survival_batches", "published", "speed_originals", "memory_wide", "suite", "suite_wide",
     "wide_paper", "ordinary", "parts", "leakage", "cohort", "mnist", "mnist_small", "mnist_rotated",
     "mnist_counts", "rows",
+    "marker_genes",
+    "cell_scale",
 )  # fmt: skip
 OF_DIGITS = ("mnist", "mnist_small", "mnist_rotated", "mnist_counts")
 OF_REAL_TABLES = (
