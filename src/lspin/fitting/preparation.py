@@ -62,9 +62,21 @@ def prepare(problem: Problem, rows: Rows, encoding: Encoding) -> Prepared:
     """Screen the features, find what the gates look at and where the predictor starts."""
     features, view = screen(problem, rows, encoding), None
     if problem.recipe.sees_scores:
-        view = see_scores(solve_ridge(problem, rows, lambda: context_blocks(rows.grid, encoding)))
+        view = see_scores(find_scores(problem, rows, encoding))
     prepared = Prepared(encoding, features, np.flatnonzero(np.isin(encoding.owners, features)), view, None)
     return prepared._replace(anchor=find_anchor(problem, rows, prepared))
+
+
+def find_scores(problem: Problem, rows: Rows, encoding: Encoding) -> Ridge:
+    """The linear model whose scores gates look at: naive Bayes where a predictor starts from it, else a ridge."""
+    if not (isinstance(problem.anchor, str) and problem.anchor == "naive_bayes"):
+        return solve_ridge(problem, rows, lambda: context_blocks(rows.grid, encoding))
+    inputs, n_outputs = scale_sparse(rows.grid.values, encoding), problem.kind.n_outputs
+    scale = np.where(np.isfinite(encoding.scale), encoding.scale, 0.0)
+    weights = naive_bayes_weights(inputs, scale, rows.target, rows.weight, n_outputs)
+    for_flags = np.zeros((encoding.n_context - len(weights), n_outputs))  # of missing values, which tell nothing
+    # Naive Bayes fits its own rows hardly better than others, so that its scores of them need not be held out.
+    return Ridge(np.concatenate([weights, for_flags]), np.zeros(n_outputs), inputs @ weights)
 
 
 def solve_ridge(problem: Problem, rows: Rows, blocks: Blocks) -> Ridge:

@@ -167,6 +167,10 @@ SPARSE = WIDE._replace(
     n_screened=None,
     sees_scores=False,
 )
+# With more rows than columns, as of cells and their marker genes, gates that look at the scores of naive Bayes open
+# the few features of a row's own class: on drawn cells of eight types three genes a cell, all of them true markers,
+# with all held-out cells right, where gates that look at the entries open 17 and get 96 % right.
+SPARSE_TALL = SPARSE._replace(exchange=0.15, steps=1000, fewest_steps=1000, sees_scores=True)
 # A hidden layer needs foreign gates, and more noise than a naive Bayes start does.
 WIDE_NONLINEAR = WIDE._replace(
     learning_rate=3e-3, exchange=0.5, decays=(0.0, 3.0), usual_decay=0.3, anchoring=0.0,
@@ -214,6 +218,8 @@ def _recipe_for_wide(prediction_layers: tuple[int, ...], anchor: str | np.ndarra
     if prediction_layers:
         return SPARSE_NONLINEAR if rows.grid.is_sparse else WIDE_NONLINEAR
     from_counts = isinstance(anchor, str) and anchor == "naive_bayes"
+    if from_counts and len(rows.target) > rows.grid.values.shape[1]:
+        return SPARSE_TALL
     sees_entries = from_counts or len(rows.target) >= MOST_SOLVED
     return SPARSE if rows.grid.is_sparse and sees_entries else WIDE
 
