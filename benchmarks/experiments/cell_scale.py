@@ -1,0 +1,169 @@
+"""CPU time and peak memory of marker genes: ``make bench-cell_scale ARGS="--seeds 0 --jobs 1"``, on Linux.
+
+Sparse tables with 5 % stored, in memory and in files that are read in batches, each in a process of its own.
+Counted is what the process has above what was there before the table, the table itself included; a copy is the
+table as it is given. Values are drawn at random but for a few genes of each type: what a fit costs depends on the
+number of entries, not on what they say.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from benchmarks.experiment import Experiment, Results, conduct
+from benchmarks.experiments.memory_wide import Watch, occupied
+from benchmarks.figures import make_axes, new_figure, save_figure
+from benchmarks.protocol import CpuTimer
+from benchmarks.runs import Case, Record, Run, describe
+from benchmarks.tables import describe_seeds, tabulate, write_markdown
+
+STORED = 0.05  # part of the values that are not 0
+N_TYPES, N_MARKERS = 8, 20
+CHUNK = 2000  # cells that are drawn at one time
+CASES = tuple(
+    Case(where, n_train=n, n_columns=20_000)
+    for where, n in (("memory", 4000), ("memory", 12_500), ("memory", 50_000), ("file", 50_000), ("file", 200_000))
+)
+
+
+def draw_block(rng: np.random.Generator, types: np.ndarray, n_genes: int) -> sp.csr_matrix:
+    """Counts of some cells: a part of them at random, and the markers of each type in most of its cells."""
+    n_each = int(STORED * n_genes)
+    columns = rng.integers(n_genes, size=(len(types), n_each))
+    own = rng.random((len(types), N_MARKERS)) < 0.6
+    columns[:, :N_MARKERS] = np.where(
+        own, types[:, None] * N_MARKERS + np.arange(N_MARKERS), columns[:, :N_MARKERS]
+    )
+    values = (1 + rng.poisson(0.5, columns.shape)).astype(np.float32)
+    rows = np.repeat(np.arange(len(types)), n_each)
+    return sp.csr_matrix((values.ravel(), (rows, columns.ravel())), shape=(len(types), n_genes))
+
+
+def make_cells(case: Case, seed: int, folder: Path) -> Any:
+    """An AnnData object in memory, or backed by a file that was written block by block."""
+    import anndata
+
+    rng = np.random.default_rng(seed)
+    n_cells, n_genes = case.n_train or CHUNK, case.n_columns or 1000
+    types = rng.integers(N_TYPES, size=n_cells)
+    obs = pd.DataFrame({"type": pd.Categorical(types.astype(str))}, index=np.arange(n_cells).astype(str))
+    var = pd.DataFrame(index=[f"gene{place}" for place in range(n_genes)])
+    blocks = (draw_block(rng, types[start : start + CHUNK], n_genes) for start in range(0, n_cells, CHUNK))
+    if case.dataset == "memory":
+        return anndata.AnnData(sp.vstack(list(blocks), format="csr"), obs=obs, var=var)
+    path = folder / "cells.h5ad"
+    write_blocks(path, blocks, obs, var)
+    return anndata.read_h5ad(path, backed="r")
+
+
+def write_blocks(path: Path, blocks: Any, obs: pd.DataFrame, var: pd.DataFrame) -> None:
+    import anndata
+    import h5py
+
+    anndata.AnnData(sp.csr_matrix((len(obs), len(var)), dtype=np.float32), obs=obs, var=var).write_h5ad(path)
+    with h5py.File(path, "r+") as file:
+        for key in ("data", "indices", "indptr"):
+            del file["X"][key]
+        kinds = {"data": np.float32, "indices": np.int32}
+        stored = {
+            k: file["X"].create_dataset(k, (0,), t, maxshape=(None,), chunks=(2**18,)) for k, t in kinds.items()
+        }
+        starts = [0]
+        for block in blocks:
+            for key, dataset in stored.items():
+                dataset.resize(starts[-1] + block.nnz, axis=0)
+                dataset[starts[-1] :] = getattr(block, key)
+            starts += (starts[-1] + block.indptr[1:].astype(np.int64)).tolist()
+        file["X"]["indptr"] = np.array(starts, np.int64)
+
+
+def measure(run: Run) -> Record:
+    """Rank in a new process, which starts without anything of this one."""
+    case = run.case
+    numbers = [str(number) for number in (case.n_train, case.n_columns, run.seed)]
+    command = [sys.executable, "-m", "benchmarks.experiments.cell_scale", "measure", case.dataset, *numbers]
+    found = subprocess.run(command, check=True, capture_output=True, text=True)
+    size = {"n_train": case.n_train, "n_columns": case.n_columns, "case": name_case(case)}
+    return {"row": {**describe(run), **size, **json.loads(found.stdout.splitlines()[-1])}, "arrays": {}}
+
+
+def name_case(case: Case) -> str:
+    return f"{case.n_train:,} × {case.n_columns:,}, {case.dataset}"
+
+
+def measure_here(case: Case, seed: int) -> dict[str, float]:
+    from lspin.single_cell import rank_genes_groups
+
+    with tempfile.TemporaryDirectory() as folder:
+        small = make_cells(Case("memory", n_train=100, n_columns=400), seed, Path(folder))
+        rank_genes_groups(small, "type", max_epochs=1, sparsity=0.01)  # loads the compiler
+        before = occupied()
+        adata = make_cells(case, seed, Path(folder))
+        loaded = occupied()
+        with Watch() as watch, CpuTimer() as timer:
+            rank_genes_groups(adata, "type", random_state=seed)
+        accuracy = 100 * adata.uns["lspin"]["held_out"]["accuracy"]
+        extra, is_file = watch.peak - before, case.dataset == "file"
+        if is_file:
+            adata.file.close()
+    return {
+        "cpu_seconds": timer.seconds,
+        "peak_gigabytes": watch.peak / 2**30,
+        "extra_gigabytes": extra / 2**30,
+        "copies": float("nan") if is_file else extra / (loaded - before),
+        "accuracy": accuracy,
+    }
+
+
+def report(results: Results) -> None:
+    frame = results.frame
+    parts = {
+        "CPU seconds, compilation included": tabulate(frame, "cpu_seconds", columns="case", digits=0),
+        "Peak in gigabytes, the process as a whole": tabulate(frame, "peak_gigabytes", columns="case", digits=2),
+        "Peak in copies of the table, its own included": tabulate(frame, "copies", columns="case", digits=2),
+        "Accuracy on held-out cells (%)": tabulate(frame, "accuracy", columns="case", digits=1),
+    }
+    caption = [f"{100 * STORED:g} % of the values stored. {line}" for line in describe_seeds(frame)]
+    write_markdown(results.folder / "cell_scale.md", "Marker genes of many cells", parts, frame, caption)
+    draw(frame, results.folder / "cell_scale.png")
+
+
+def draw(frame: pd.DataFrame, path: Path) -> None:
+    """Growth over cells."""
+    figure = new_figure(8, 3)
+    scores = {"cpu_seconds": "CPU seconds", "peak_gigabytes": "peak, gigabytes"}
+    for axes, (score, label) in zip(make_axes(figure, 1, 2)[0], scores.items(), strict=True):
+        for where, runs in frame.groupby("dataset"):
+            means = runs.groupby("n_train")[score].mean()
+            axes.plot(means.index, means, "o-", label=f"from {where}")
+        axes.set(xlabel="cells", ylabel=label, xscale="log", yscale="log")
+        axes.legend()
+    save_figure(figure, path)
+
+
+EXPERIMENT = Experiment(
+    "cell_scale",
+    methods=("lspin",),
+    cases=CASES,
+    quick_methods=("lspin",),
+    quick_cases=(Case("memory", n_train=100, n_columns=400), Case("file", n_train=100, n_columns=400)),
+    report=report,
+    seeds=range(1),
+    measure=measure,
+    applies=lambda method, case: True,
+)
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["measure"]:
+        dataset, *numbers = sys.argv[2:]
+        n_cells, n_genes, seed = map(int, numbers)
+        print(json.dumps(measure_here(Case(dataset, n_train=n_cells, n_columns=n_genes), seed)))
+    else:
+        conduct(EXPERIMENT)
