@@ -176,3 +176,29 @@ def test_rows_to_judge_by_may_hold_more_entries_than_the_training_rows():
     y = np.arange(40) % 2
     model = LSPINClassifier(max_epochs=5, patience=3, random_state=0).fit(X, y, eval_set=(fuller, np.tile(y, 2)))
     assert np.isfinite(model.predict_proba(fuller)).all()
+
+
+def test_gates_of_a_tall_table_of_counts_open_the_features_of_a_rows_own_class():
+    rng = np.random.default_rng(0)
+    classes = np.arange(400) % 4
+    rates = np.full((4, 40), 0.3)
+    for label in range(4):
+        rates[label, 5 * label : 5 * label + 5] = 3.0
+    counts = sp.csr_array(rng.poisson(rates[classes]).astype(np.float64))
+    model = LSPINClassifier(anchor="naive_bayes", sparsity=0.03, random_state=0).fit(counts[:300], classes[:300])
+    opened = model.selected(counts[300:]).toarray()
+    own = rates[classes[300:]] > 1
+    assert model.score(counts[300:], classes[300:]) > 0.95
+    by_chance = own[counts[300:].toarray() > 0].mean()
+    assert own[opened].mean() > 2 * by_chance
+
+
+def test_missing_counts_change_no_score_that_gates_look_at():
+    rng = np.random.default_rng(0)
+    classes = np.arange(400) % 4
+    values = rng.poisson(1.0 + (np.arange(40) % 4 == classes[:, None])).astype(np.float64)
+    values[0, 0] = np.nan
+    model = LSPINClassifier(anchor="naive_bayes", sparsity=0.03, max_epochs=20, random_state=0)
+    model.fit(sp.csr_array(values), classes)
+    assert np.isfinite(model.predict_proba(sp.csr_array(values))).all()
+    assert model.gates(sp.csr_array(values))[0, 0] == 0

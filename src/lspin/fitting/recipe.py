@@ -167,9 +167,9 @@ SPARSE = WIDE._replace(
     n_screened=None,
     sees_scores=False,
 )
-# With more rows than columns, as of cells and their marker genes, gates that look at the scores of naive Bayes open
-# the few features of a row's own class: on drawn cells of eight types three genes a cell, all of them true markers,
-# with all held-out cells right, where gates that look at the entries open 17 and get 96 % right.
+# With more rows than columns, as of cells and their marker genes, gates that look at scores of naive Bayes open
+# the few features of a row's own class. On drawn cells of eight types: three genes a cell, all true markers, and
+# all held-out cells right. Gates that look at entries open 17 genes, a third of them markers, and get 96 % right.
 SPARSE_TALL = SPARSE._replace(exchange=0.15, steps=1000, fewest_steps=1000, sees_scores=True)
 # A hidden layer needs foreign gates, and more noise than a naive Bayes start does.
 WIDE_NONLINEAR = WIDE._replace(
