@@ -13,7 +13,7 @@ validate = pytest.importorskip("numpydoc.validate", reason="numpydoc is not inst
 
 ROOMS = (
     "lspin", "lspin.audit", "lspin.baselines", "lspin.checks", "lspin.datasets", "lspin.explanation",
-    "lspin.metrics", "lspin.plots", "lspin.survival",
+    "lspin.metrics", "lspin.plots", "lspin.single_cell", "lspin.survival",
 )  # fmt: skip
 # Sections stand where there is something to say; types stand in the signature, and the site shows them from there;
 # a noun is no verb in the third person; general parameters are listed last; ruff looks after blank lines.

@@ -73,6 +73,11 @@ def make_cells(
     seed
         Seed.
 
+    Returns
+    -------
+    Cells
+        Counts, types, donors and names, and which genes are markers of which type.
+
     Notes
     -----
     A gene's mean, dispersion and dropout follow the laws of splatter (Zappia, Phipson and Oshlack, Genome Biology

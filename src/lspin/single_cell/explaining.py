@@ -40,9 +40,10 @@ def explain_cells(
 
     Returns
     -------
-    A frame with the columns ``cell``, ``prediction`` (group), ``confidence`` (its probability), ``gene``,
-    ``value`` (log-normalised), ``gate`` (in (0, 1]) and ``contribution``: what the gene adds to the score of the
-    predicted group, relative to the mean over all groups. Contributions and a constant add up to the score.
+    pandas.DataFrame
+        Columns ``cell``, ``prediction`` (group), ``confidence`` (its probability), ``gene``, ``value``
+        (log-normalised), ``gate`` (in (0, 1]) and ``contribution``: what the gene adds to the score of the
+        predicted group, relative to the mean over all groups. Contributions and a constant add up to the score.
 
     """
     found = find_model(adata if model is None else model, key)

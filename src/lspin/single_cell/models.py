@@ -73,7 +73,19 @@ def save(source: Any, path: str | Path, *, key: str = "lspin") -> None:
 
 
 def load(path: str | Path) -> LSPINClassifier:
-    """Load a model of cells, for :func:`lspin.single_cell.predict`. No code from the file is run."""
+    """Load a model of cells, for :func:`lspin.single_cell.predict`. No code from the file is run.
+
+    Parameters
+    ----------
+    path
+        File that :func:`lspin.single_cell.save` wrote.
+
+    Returns
+    -------
+    LSPINClassifier
+        The model, which knows its genes.
+
+    """
     return _check(load_estimator(path), str(path))
 
 

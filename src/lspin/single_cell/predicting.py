@@ -50,9 +50,11 @@ def predict(
 
     Returns
     -------
-    None, or the copy. Writes ``obs["lspin_prediction"]`` (the type), ``obs["lspin_confidence"]`` (its
-    probability), ``obs["lspin_n_genes"]`` (open gates), ``layers["lspin_gates"]`` (sparse; genes of the model
-    that ``adata`` has) and ``var["lspin_open"]`` (share of the cells whose gate is open).
+    AnnData or None
+        The copy, if there is one. These fields are written: ``obs["lspin_prediction"]`` (the type),
+        ``obs["lspin_confidence"]`` (its probability), ``obs["lspin_n_genes"]`` (open gates),
+        ``layers["lspin_gates"]`` (sparse; genes of the model that ``adata`` has) and ``var["lspin_open"]`` (share
+        of the cells whose gate is open).
 
     """
     found = find_model(model, key)

@@ -89,13 +89,18 @@ def rank_genes_groups(
     donors
         Column of ``obs`` with donors or batches. The cells that judge the model are then all cells of some
         donors instead of a fifth of each group.
-    settings
+    **settings
         Parameters of :class:`lspin.LSPINClassifier`, such as ``n_features=10`` (genes of a cell),
         ``n_members=5``, ``n_jobs=2`` or ``verbose=1``, which shows progress and the time left.
 
     Returns
     -------
-    None, or the copy. It has these fields (for ``key_added="lspin"``):
+    AnnData or None
+        The copy, if there is one. It has the fields listed in the notes.
+
+    Notes
+    -----
+    These fields are written (for ``key_added="lspin"``):
 
     ``uns["lspin"]``
         ``params``; ``names``, ``scores``, ``logfoldchanges``, ``pvals`` and ``pvals_adj`` (one field for each
@@ -111,8 +116,6 @@ def rank_genes_groups(
     ``var["lspin_open"]``
         Share of all cells whose gate is open.
 
-    Notes
-    -----
     The score of a gene in a group is its lead times ``2 ** specificity``. The lead says by how many standard
     errors the group's mean of normalised counts is above that of other groups, one by one; of these numbers, the
     lower quartile. So a marker may be shared with a quarter of the other groups. The specificity is the share of
@@ -124,12 +127,14 @@ def rank_genes_groups(
 
     Examples
     --------
-    >>> import scanpy as sc
+    >>> from anndata import AnnData
+    >>> from lspin.datasets import make_cells
     >>> from lspin.single_cell import explain_cells, rank_genes_groups
-    >>> adata = sc.datasets.pbmc68k_reduced()
-    >>> rank_genes_groups(adata, "bulk_labels")
-    >>> sc.pl.rank_genes_groups_dotplot(adata, key="lspin", n_genes=4)
-    >>> explain_cells(adata, adata.obs_names[:3])
+    >>> cells = make_cells(300, 200, n_types=3, n_markers=8)
+    >>> adata = AnnData(cells.counts)
+    >>> adata.obs["cell_type"] = cells.types
+    >>> rank_genes_groups(adata, "cell_type")
+    >>> reasons = explain_cells(adata, [0, 1, 2])
 
     """
     adata = prepare_target(adata, copy=copy)
