@@ -135,6 +135,15 @@ def test_features_have_the_importance_of_the_explanation_and_are_sorted_by_it(en
     np.testing.assert_allclose(features["share"], shares[columns], rtol=1e-4)
 
 
+def test_a_category_is_told_by_the_level_that_adds_most(ensemble, patients, content):
+    X, explanation = patients[0], ensemble.explain(patients[0])
+    place = content["features"]["name"].index("d")
+    added = pd.Series(explanation.contributions[:, X.columns.get_loc("d")]).where(explanation.selected[:, 3])
+    means = added.groupby(X["d"].to_numpy(), observed=True).mean()
+    assert content["features"]["leading"][place] == (means.idxmax() if means.max() > 0 else None)
+    assert content["features"]["leading"][content["features"]["name"].index("c")] is None
+
+
 def test_a_value_is_shown_with_its_percentile_and_a_level_with_its_share(patients, content):
     X, entries, samples = patients[0], content["samples"]["entries"], content["samples"]
     for row in range(96):
@@ -377,7 +386,7 @@ def test_samples_are_left_out_if_asked(ensemble, patients, tmp_path):
     content, text = read_content(path), path.read_text(encoding="utf-8")
     assert "secret" not in text
     assert not {"samples", "map"} & set(content)
-    assert not {"quantiles", "levels"} & set(content["features"])
+    assert not {"quantiles", "levels", "leading"} & set(content["features"])
     assert "suspicious" not in content["trust"]
     assert longest_list(content) < len(X)  # nothing has an entry for each sample
     assert content["features"]["name"]

@@ -50,6 +50,10 @@ def list_features(cohort: Cohort, *, shows_samples: bool) -> dict[str, list]:
             [str(name) for name in cohort.levels[int(column)]] if int(column) in cohort.levels else None
             for column in features
         ]
+        listed["leading"] = [
+            find_leading_level(cohort, int(column)) if int(column) in cohort.levels else None
+            for column in features
+        ]
         listed["quantiles"] = [
             None if int(column) in cohort.levels or np.isnan(values).all() else digits(_quantiles(values))
             for column, values in zip(features, known, strict=True)
@@ -102,6 +106,19 @@ def _word_direction(values: np.ndarray, contributions: np.ndarray) -> str:
     if abs(trend) < 0.5:
         return "mixed"
     return "high raises" if trend > 0 else "high lowers"
+
+
+def find_leading_level(cohort: Cohort, column: int) -> str | None:
+    """The level of a category that adds most on average; nothing if there are several outputs."""
+    if cohort.is_multiclass:
+        return None
+    entries = np.flatnonzero(cohort.explanation.columns == column)
+    codes = cohort.values[column][cohort.explanation.rows[entries]]
+    known = ~np.isnan(codes)
+    codes, added = codes[known].astype(int), cohort.explanation.open_contributions[entries[known], 0]
+    counts = np.bincount(codes)
+    means = np.bincount(codes, added) / np.maximum(counts, 1)
+    return str(cohort.levels[column][int(means.argmax())]) if len(means) and means.max() > 0 else None
 
 
 def find_unit(name: str) -> str | None:

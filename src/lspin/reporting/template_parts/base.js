@@ -69,12 +69,14 @@ const ratioWord = isTwo ? "odds" : M.exponential === "hazard ratio" ? "hazard" :
 
 // What a value of a feature speaks for, in words.
 const aim = isTwo ? nameOf.bind(null, M.event) : () => T ? "higher risk" : nameOf("higher " + D.target);
-function wayOf(direction, isBinary) {
+function wayOf(direction, feature) {
+  const isBinary = F.binary[feature], level = F.leading && F.leading[feature];
   if (isMany) return ["speaks of ", nameOf(direction)];
   if (direction === "high raises") return [isBinary ? "yes" : "high", " \u2192 ", aim()];
   if (direction === "high lowers") return [isBinary ? "no" : "low", " \u2192 ", aim()];
   if (direction === "raises") return ["\u2192 ", aim()];
   if (direction === "lowers") return ["\u2192 not ", aim()];
+  if (direction === "by level" && level) return [nameOf(level), " \u2192 ", aim()];
   return [{ mixed: "either way", "by level": "depends on the level" }[direction] || ""];
 }
 const shortWay = direction => ({ "high raises": "raises", "high lowers": "lowers", raises: "raises", lowers: "lowers", mixed: "either way", "by level": "by level" })[direction] || direction;

@@ -42,7 +42,7 @@ function featureTable(box, several) {
     if (c.key === "importance") return make("td", { "data-label": c.title }, make("span", { style: { display: "inline-block", width: "4.4em" } }, beside(F.importance[i], most, 3)),
       make("span", { class: "bar", style: { width: 6 * F.importance[i] / (most || 1) + "em" } }));
     if (c.key === "share") return make("td", { "data-label": c.title }, percent(F.share[i]));
-    if (c.key === "direction") return make("td", { "data-label": c.title }, wayOf(F.direction[i], F.binary[i]));
+    if (c.key === "direction") return make("td", { "data-label": c.title }, wayOf(F.direction[i], i));
     if (c.key === "confidence") return make("td", { "data-label": c.title }, percent(F.confidence[i]));
     return make("td", { "data-label": c.title }, make("span", { class: "cells" }, F.groups.map((shares, k) => make("span", { class: "cell", title: `group ${k + 1}`, style: { background: `rgba(var(--gate), ${0.45 * shares[i]})` } },
       shares[i] === null ? "–" : shares[i] ? percent(shares[i]).replace("\u202f%", "") : "·"))));

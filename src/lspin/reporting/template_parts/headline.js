@@ -38,7 +38,7 @@ function strongestTile(tile) {
   return tile("Strongest features", "strongest",
     make("ul", { class: "reasons" }, top.map(f => make("li", {}, nameOf(F.name[f]),
       make("span", {}, make("span", { class: "bar", style: { width: 100 * F.importance[f] / most + "%" } })),
-      make("span", { class: "way" }, wayOf(F.direction[f], F.binary[f]))))),
+      make("span", { class: "way" }, wayOf(F.direction[f], f))))),
     make("p", { class: "small" }, `${num(M.median)} of ${count(M.n_features, "feature")} for the median sample, ${count(M.n_selected, "feature")} over all samples. `, make("a", { href: "#features" }, "All features")));
 }
 function exampleTile(tile, i) {
