@@ -46,6 +46,12 @@ def test_groups_are_those_of_the_model_with_their_size_and_outcome(grouped, cont
         assert group["predicted"] == pytest.approx([model.predict(frame)[inside].mean()])
 
 
+def test_a_feature_counts_for_a_sample_if_half_of_the_members_use_it(grouped, content):
+    used = grouped[0].selection_frequency(grouped[1]) >= 0.5
+    assert content["model"]["median"] == np.median(used.sum(axis=1))
+    assert content["model"]["n_selected"] == grouped[0].selected(grouped[1]).any(axis=0).sum()
+
+
 def test_what_tells_a_group_and_what_counts_in_it_are_apart_with_how_often_they_are_found(grouped, content):
     found = grouped[0].structure_frequency_
     for number, group in enumerate(content["groups"]):

@@ -235,7 +235,10 @@ def _contend_survival(judge: TimesJudge, parts: Parts, random_state: int) -> Ite
 
 
 def _median_used(model: Any, X: Any) -> float:
-    return float(np.median(np.asarray(model.selected(X).sum(axis=1)).ravel()))
+    """How many features the prediction for the median row uses; of several members, at least half."""
+    several = len(getattr(model, "members_", ())) > 1
+    used = model.selection_frequency(X) >= 0.5 if several else model.selected(X)
+    return float(np.median(np.asarray(used.sum(axis=1)).ravel()))
 
 
 def _number_inputs(parts: Parts, kind: Kind) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -22,6 +22,7 @@ from lspin.targets import Kind
 MOST_SAMPLES = 5000  # that a page holds
 MOST_ENTRIES = 80_000  # open gates that it holds, the strongest of each sample
 MAP_FEATURES = 50
+AGREED = 0.5 - 1e-9  # part of the members that must open a gate, so that a sample is said to use a feature
 SAME_GATE = 0.05  # by which gates may differ and still agree
 MOST_CONTEXT = 12  # columns of a context whose values a sample's page shows
 
@@ -39,7 +40,7 @@ class Cohort:
     values: dict[int, np.ndarray]  # of these columns: numbers or codes of levels, not-a-number where missing
     levels: dict[int, tuple]  # of those that are categories
     spread: np.ndarray | None  # (n, 2): lowest and highest prediction of the members
-    summary: GateSummary
+    summary: GateSummary  # of the features that at least half of the members use
     n_given: int  # samples, of which the page may hold a part
 
     @property
@@ -70,8 +71,9 @@ def gather(estimator: Any, parts: list[tuple[Any, np.ndarray]], *, shows_samples
     levels = {column: names for column, names in estimator._levels.items() if is_selected[column]}
     place = np.full(len(strength), -1)
     place[features] = np.arange(len(features))
+    agreed = explanation.open_confidence >= AGREED
     used = sp.csr_array(
-        (explanation.open_gates, (explanation.rows, place[explanation.columns])),
+        (explanation.open_gates[agreed], (explanation.rows[agreed], place[explanation.columns[agreed]])),
         shape=(len(explanation.sample_names), max(len(features), 1)),
     )
     groups = _divide(estimator, tables, explanation)

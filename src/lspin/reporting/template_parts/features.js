@@ -1,7 +1,7 @@
 // All features that some sample uses: how strong, how often, which way, and in which subgroups.
 {
   const box = el("features"), n = F.name.length, several = D.groups.length > 1;
-  const members = M.n_members > 1 ? ` The model is the mean of ${M.n_members} members.` : "";
+  const members = M.n_members > 1 ? ` The model is the mean of ${M.n_members} members; a feature counts for a sample if at least half of them use it, and the table lists those that any of them uses.` : "";
   const panel = M.panel === null ? "" : ` All samples together need ${count(M.panel, "column")}, those that gates look at included.`;
   const others = M.context.length - 12;
   const context = M.context.length ? ` Which features a sample uses depends on ${M.context.slice(0, 12).join(", ")}${others > 0 ? ` and ${others} more` : ""} only` +
