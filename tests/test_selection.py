@@ -106,6 +106,13 @@ def test_our_estimator_finds_the_true_features_and_no_other():
     assert (found.frame.loc[found.selected, "frequency"] == 1).all()
 
 
+def test_a_fit_that_may_select_few_features_keeps_the_most_important():
+    X, y = draw(3)
+    y = y + 2 * X[:, 2]  # the last of the true columns counts most
+    found = stability_selection(LSPINRegressor(start="groups", random_state=0), X, y, n_pairs=2, most=1)
+    assert found.selected == ["x2"]
+
+
 def test_what_cannot_be_promised_is_refused():
     X, y = draw(0)
     with pytest.raises(ValueError, match=r"a half selects 15\.0 of 20 features in the mean"):

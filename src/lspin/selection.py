@@ -48,7 +48,19 @@ class StabilitySelection:
         return self.frame.index[self.frame["selected"]].tolist()
 
     def bound(self, threshold: float) -> float:
-        """Bound on the expected number of false features at another threshold."""
+        """Bound on the expected number of false features at another threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            Share of the halves that must select a feature.
+
+        Returns
+        -------
+        float
+            The bound, under the same assumption.
+
+        """
         return bound_false(
             threshold, self.n_selected, len(self.frame), n_pairs=self.n_pairs, assumption=self.assumption
         )
@@ -86,7 +98,8 @@ def stability_selection(
     min_share : float, default=0.05
         A fit selects a feature if the gates of at least this share of its rows are open.
     most : int, default=None
-        Features that a fit may select, those open for most rows. Fewer make the bound lower.
+        Features that a fit may select: the most important ones, or of a rival those open for most rows. Fewer
+        make the bound lower.
     assumption : str, default="unimodal"
         ``"worst case"`` or ``"unimodal"``, the tighter bound; see the notes.
     n_jobs : int, default=None
@@ -116,8 +129,9 @@ def stability_selection(
     >>> from lspin.selection import stability_selection
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> found = stability_selection(LSPINRegressor(start="groups"), X, y, n_pairs=2)
-    >>> names = found.selected
+    >>> found = stability_selection(LSPINRegressor(start="groups"), X, y, n_pairs=5, most=2)
+    >>> found.selected
+    ['bmi', 's5']
 
     """
     if assumption not in (WORST, UNIMODAL):
@@ -164,6 +178,7 @@ def bound_false(
     Returns
     -------
     float
+        The bound; all features at a threshold of one half and below.
 
     """
     if threshold <= 0.5:
@@ -231,7 +246,8 @@ def _select(estimator: Any, X: Any, y: Any, rows: np.ndarray, min_share: float, 
     shares = np.asarray(model.selected(part).mean(axis=0), float).ravel()
     chosen = (shares > 0) & (shares >= min_share)
     if most is not None and chosen.sum() > most:
-        kept = np.argsort(-shares, kind="stable")[:most]
+        strength = getattr(model, "feature_importances_", shares)
+        kept = np.argsort(-np.asarray(strength), kind="stable")[:most]
         chosen &= np.isin(np.arange(len(shares)), kept)
     return chosen
 

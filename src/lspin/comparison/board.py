@@ -70,7 +70,14 @@ class Leaderboard:
         )
 
     def describe(self) -> dict[str, Any]:
-        """The same as plain values, as a page holds them: ``how``, ``metrics`` and ``contenders``."""
+        """The same as plain values, as a page holds them.
+
+        Returns
+        -------
+        dict
+            ``how``, ``metrics``, ``contenders`` (with scores, features, seconds and calibration) and ``failed``.
+
+        """
         return {
             "how": self.how,
             "metrics": [metric._asdict() for metric in self.metrics],
@@ -172,8 +179,9 @@ def compare(
     >>> import lspin
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> board = lspin.compare(X, y, methods="familiar")
-    >>> print(board)  # doctest: +SKIP
+    >>> board = lspin.compare(X, y, methods=["L1", "boosting"], n_folds=3)
+    >>> board.frame["n_features"].to_dict()
+    {'L1': 13.0, 'boosting': 30.0}
 
     """
     X = X if hasattr(X, "shape") else np.asarray(X)

@@ -123,6 +123,11 @@ def list_contenders(task: str) -> dict[str, Contender]:
     task : str
         ``"classify"``, ``"regress"``, ``"count"`` or ``"survive"``.
 
+    Returns
+    -------
+    dict of str to Contender
+        What each is and how it is made.
+
     """
     return {"classify": _classifiers, "regress": _regressors, "count": _counters, "survive": _survivors}[task]()
 

@@ -25,6 +25,7 @@ def leaderboard(board: Any, *, metric: str | None = None, ax: "Axes | None" = No
     Returns
     -------
     matplotlib.axes.Axes
+        The axes that were drawn on.
 
     """
     known = {entry.key: entry for entry in board.metrics}
