@@ -513,12 +513,22 @@ def test_a_report_is_written_or_the_reason_is_said(folder, tmp_path, monkeypatch
     arguments = ["report", folder / "classify.lspin", folder / "patients.csv", "-o", tmp_path / "report.html"]
     run(*arguments, "--no-samples")
     settings = {"eval_set": None, "target_name": "diagnosis", "shows_samples": False, "verbose": 1}
-    settings |= {"at": None, "time_unit": None}
+    settings |= {"at": None, "time_unit": None, "leaderboard": None}
     assert calls == [(N, N, "P00", settings)]
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
     (tmp_path / "report.html").unlink()
     assert refuse(*arguments) == "Error: no more"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_may_hold_a_leaderboard(folder, tmp_path, monkeypatch):
+    boards = []
+    monkeypatch.setattr("lspin.reporting.page.report", lambda *_, leaderboard, **__: boards.append(leaderboard))
+    arguments = ["report", folder / "classify.lspin", folder / "patients.csv", "-o", tmp_path / "report.html"]
+    messages = run(*arguments, "--compare", "ridge, constant").stderr
+    assert f"Comparing methods on {N} rows." in messages
+    assert [row["name"] for row in boards[0].describe()["contenders"]] == ["ridge", "constant"]
+    assert boards[0].task == "classify"
 
 
 def test_a_report_of_survival_is_told_the_times_and_their_unit(folder, tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from lspin import LSPINRegressor, load
+from lspin import LSPINRegressor, load, report
 from lspin.tables.settling import settle_columns
 
 RNG = np.random.default_rng(0)
@@ -68,6 +68,12 @@ def test_days_are_not_counted_twice(model):
     settled = model._settle(FRAME, reset=False)
     np.testing.assert_array_equal(settled["visit"], BY_HAND["visit"])
     np.testing.assert_array_equal(model.predict(settled), model.predict(FRAME))
+
+
+def test_a_report_reads_dates_and_texts_too(model, tmp_path):
+    page = report(model, FRAME, Y, tmp_path / "report.html", audits=False).read_text()
+    assert '"visit"' in page
+    assert '"site"' in page
 
 
 def test_missing_dates_and_texts_are_missing(model):

@@ -409,6 +409,12 @@ def report(
             "--unit", metavar="UNIT", help="Of survival times; known from their column's name, if it says."
         ),
     ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            "--compare", metavar="NAMES", help="Add a leaderboard of these methods, as lspin compare makes it."
+        ),
+    ] = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -432,6 +438,7 @@ def report(
         say_remarks([*opened.outcome.remarks, *opened.features.remarks], quiet)
         given.append((opened.features.X[opened.outcome.known], opened.outcome.target))
         name = opened.outcome.columns.get("target", opened.outcome.columns.get("event"))
+    board = None if compare is None else _compare(opened.estimator, *given[0], compare, quiet)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         page.report(
@@ -443,6 +450,7 @@ def report(
             shows_samples=samples,
             at=times or None,
             time_unit=unit or opened.time_unit,
+            leaderboard=board,
             verbose=int(not quiet),
         )
     for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
@@ -450,6 +458,20 @@ def report(
     say(f"Wrote the report to {output}.", quiet=quiet)
     if as_json:
         show_json({"file": str(output), "rows": [len(X) for X, _ in given]})
+
+
+def _compare(estimator: Any, X: Any, y: Any, methods: str, quiet: bool) -> Any:
+    """A leaderboard of methods on the rows that a model was fitted on."""
+    from lspin.comparison.board import compare
+
+    say(f"Comparing methods on {len(X):,} rows.", quiet=quiet)
+    settings: dict[str, Any] = {"task": estimator.kind_.task, "pos_label": estimator.kind_.event_label}
+    return compare(X, y, methods=split_methods(methods), verbose=int(not quiet), **settings)
+
+
+def split_methods(text: str) -> str | list[str]:
+    """Names of methods with commas between, or a word that stands for several."""
+    return text if text in ("all", "familiar") else [name.strip() for name in text.split(",")]
 
 
 @app.command(help="Show what a model file holds: kind, columns, sparsity, scores.")

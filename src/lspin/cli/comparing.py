@@ -16,6 +16,7 @@ from lspin.cli.commands import (
     app,
     check_arguments,
     check_target,
+    split_methods,
 )
 from lspin.cli.output import say, say_remarks, say_replaced, say_source, say_written, show, show_columns, show_json
 
@@ -101,7 +102,7 @@ def compare(
         chosen.X,
         outcome.target,
         task=outcome.task,
-        methods=methods if methods in ("all", "familiar") else [name.strip() for name in methods.split(",")],
+        methods=split_methods(methods),
         n_folds=folds,
         pos_label=outcome.pos_label,
         n_jobs=jobs,

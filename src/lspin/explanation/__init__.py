@@ -2,5 +2,6 @@
 
 from lspin.explanation.groups import group_patterns
 from lspin.explanation.record import Explanation, explain
+from lspin.explanation.summary import Summary
 
-__all__ = ["Explanation", "explain", "group_patterns"]
+__all__ = ["Explanation", "Summary", "explain", "group_patterns"]

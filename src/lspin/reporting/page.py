@@ -88,13 +88,14 @@ def report(
     if leaderboard is not None and not hasattr(leaderboard, "describe"):
         raise TypeError(f"leaderboard must be what lspin.compare returns, not {type(leaderboard).__name__}")
     kind: Kind = estimator.kind_
-    X = X if hasattr(X, "shape") else np.asarray(X)
+    X = estimator._settle(X if hasattr(X, "shape") else np.asarray(X), reset=False)
     target_name = _name_target(y, kind) if target_name is None else target_name
     time_unit = _refuse_times(kind, y, at, time_unit)
     target = _read_target(estimator, X, y)
     parts = [(X, target)]
     if eval_set is not None:
         X_test, y_test, *_ = unwrap_eval_set(eval_set)
+        X_test = estimator._settle(X_test, reset=False)
         parts.append((X_test, _read_target(estimator, X_test, y_test, name="eval_set's y")))
     told = parts if shows_samples else [part for part in parts if len(part[1]) >= FEWEST_ALIKE]
     if not told:
