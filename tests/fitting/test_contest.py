@@ -13,17 +13,16 @@ from lspin.fitting.contest import (
     FAR_BEHIND,
     ask_trees,
     choose_rule,
-    excess,
     find_bar,
     find_contender,
-    keep_best_penalty,
-    list_prices,
     near_bar,
     settle,
 )
 from lspin.fitting.ensemble import FitInterruptedWarning
 from lspin.fitting.fit import Fit
 from lspin.fitting.groups import Setting
+from lspin.fitting.judging import excess
+from lspin.fitting.levels import keep_best_penalty, list_prices
 from lspin.fitting.path import Choice, split_rows
 from lspin.structure.divisions import WHOLE, Rule
 from posed import pose

@@ -10,7 +10,6 @@ from lspin.fitting.calibration import calibrate, spread_member
 from lspin.fitting.contest import (
     FEWEST_JUDGED,
     N_SMALL_FOLDS,
-    Contender,
     find_bar,
     find_contender,
     settle,
@@ -19,6 +18,7 @@ from lspin.fitting.fit import Fit, Job, prepare_job
 from lspin.fitting.groups import Panel
 from lspin.fitting.judging import Standing
 from lspin.fitting.keeping import keep_finished
+from lspin.fitting.levels import Contender
 from lspin.fitting.panels import Panels, PanelSize, find_panels
 from lspin.fitting.path import (
     N_WAVES,

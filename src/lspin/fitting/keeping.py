@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lspin.fitting.contest import MOST_ROWS, Contender, settle
+from lspin.fitting.contest import MOST_ROWS, settle
 from lspin.fitting.fit import Fit, Job, UnfinishedError, fit_constant, fit_job
+from lspin.fitting.levels import Contender
 from lspin.fitting.path import Choice, Ledger, Split
 from lspin.fitting.problem import Problem
 

@@ -9,8 +9,6 @@ from threadpoolctl import threadpool_limits
 
 from lspin.fitting.columns import RELATED, TREES, Orders, Source
 from lspin.fitting.contest import (
-    AS_GOOD,
-    Contender,
     Glance,
     ask_trees,
     find_contender,
@@ -20,6 +18,7 @@ from lspin.fitting.contest import (
 )
 from lspin.fitting.groups import Panel, find_basis, look_at, predict_mixture, rebuild_basis
 from lspin.fitting.judging import excess
+from lspin.fitting.levels import AS_GOOD, Contender
 from lspin.fitting.path import Candidate, Split
 from lspin.fitting.problem import Problem, has_many_columns, is_wide
 from lspin.structure.divisions import WHOLE, Rule
