@@ -54,7 +54,7 @@ def report(frame: pd.DataFrame, results: Results) -> None:
         lines.append("| " + " | ".join([row["method"], *shares, *ends]) + " |")
     lines.append("| paper | " + " | ".join(f"{share:.2f}" for share in PAPER) + " | 8 | – | 165 |")
     parts = {"Pixels of a test image (%)": lines}
-    write_markdown(results.folder / "mnist_counts.md", "Pixels of an image", parts, frame, caption=CAPTION)
+    write_markdown(results.folder / "mnist_counts.md", "Pixels of an image", parts, frame, caption=[CAPTION])
 
 
 def draw(frame: pd.DataFrame, results: Results) -> None:

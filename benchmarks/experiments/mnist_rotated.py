@@ -16,7 +16,7 @@ from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import add_legend, make_axes, new_figure, save_figure, style_of
 from benchmarks.protocol import Samples, rate_probabilities
 from benchmarks.runs import Case, Record, Run, describe
-from benchmarks.tables import tabulate, write_markdown
+from benchmarks.tables import describe_seeds, tabulate, write_markdown
 from lspin import load
 
 MEMBERS = "llspin_ensemble"
@@ -136,7 +136,8 @@ def report(results: Results) -> None:
         lines = tabulate(frame, f"notices_by_{name}", columns="angle", digits=2)
         parts["Who notices?"] += ["", f"By {name}:", "", *lines] if lines else []
     title = "MNIST, turned test images"
-    write_markdown(results.folder / "mnist_rotated.md", title, parts, results.frame, caption=CAPTION)
+    caption = [CAPTION, "", *describe_seeds(results.frame)]
+    write_markdown(results.folder / "mnist_rotated.md", title, parts, results.frame, caption=caption)
     draw(frame, results)
 
 

@@ -1,10 +1,10 @@
 """MNIST with 6,000 training images, beside the paper's network of all pixels: ``make bench-mnist_small``."""
 
-from benchmarks.digits import measure_digits
+from benchmarks.digits import OF_FEW_IMAGES, measure_digits
 from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.experiments.mnist import draw_shown, present
 from benchmarks.runs import Case
-from benchmarks.tables import tabulate_scores, write_markdown
+from benchmarks.tables import describe_seeds, tabulate_scores, write_markdown
 
 PAPER = {"llspin_small": {"accuracy": 94.8, "n_features": 10}, "mlp_small": {"accuracy": 94.2}}
 CAPTION = (
@@ -19,13 +19,15 @@ def report(results: Results) -> None:
     frame = results.frame
     parts = {"Test images": tabulate_scores(frame, present(frame), PAPER)}
     title = "MNIST with 6,000 training images"
-    write_markdown(results.folder / "mnist_small.md", title, parts, frame, caption=CAPTION)
+    write_markdown(
+        results.folder / "mnist_small.md", title, parts, frame, caption=[CAPTION, "", *describe_seeds(frame)]
+    )
     draw_shown(results, "mnist_small")
 
 
 EXPERIMENT = Experiment(
     "mnist_small",
-    methods=("llspin_small", "llspin_members", "mlp_small"),
+    methods=OF_FEW_IMAGES,
     cases=(Case("mnist", 6000),),
     quick_methods=("llspin_small", "mlp_small"),
     quick_cases=(Case("mnist", 500),),
