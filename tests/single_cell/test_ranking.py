@@ -115,7 +115,11 @@ def test_gates_predictions_and_counts_of_genes_agree(ranked):
 
 def test_log_counts_give_what_raw_counts_give(ranked, by_scanpy, cells):
     adata = by_scanpy.copy()
+    adata.raw = adata
+    adata = adata[:, :100].copy()  # as scanpy's users keep highly variable genes, and all others in raw
     rank_genes_groups(adata, "type", **QUICK)
+    assert adata.layers["lspin_gates"].shape == adata.shape
+    assert "in raw only" in adata.uns["lspin"]["remarks"][-1]
     assert "log-normalised" in adata.uns["lspin"]["remarks"][0]
     assert "raw counts" in ranked.uns["lspin"]["remarks"][0]
     for place, group in enumerate(cells.type_names):

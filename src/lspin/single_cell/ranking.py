@@ -169,7 +169,10 @@ def rank_genes_groups(
     result |= rank_all(whole, opened, found, expression, allowed, n_genes)
     result["open"] = pd.DataFrame(opened.T, expression.genes, found.names)
     result["held_out"] = {"accuracy": fitted.held_out_accuracy, "n_cells": fitted.n_held_out}
-    result["remarks"] = np.array(list_remarks(fitted, found, expression, whole, donors), dtype=object)
+    remarks = list_remarks(fitted, found, expression, whole, donors)
+    if n_beyond := int((~genes.isin(adata.var_names)).sum()):
+        remarks.append(f"{n_beyond} of the model's {len(genes)} genes are in raw only: layers lacks their gates.")
+    result["remarks"] = np.array(remarks, dtype=object)
     result["model"] = pack_model(fitted.model)
     adata.uns[key_added] = result
     return adata if copy else None
