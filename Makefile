@@ -59,4 +59,4 @@ $(DOCS)/installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(DOCS) $(DIST) dist docs/_build docs/gallery docs/results docs/api/generated
+	rm -rf $(VENV) $(DOCS) $(DIST) dist docs/_build docs/gallery docs/results docs/api

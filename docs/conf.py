@@ -20,6 +20,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "api_index",
     "reference",
     "results_page",
 ]
@@ -41,6 +42,7 @@ html_css_files = ["site.css"]
 html_title = "lspin"
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # pages on a disk cannot be fetched
 html_theme_options = {
     "show_prev_next": True,
     "navbar_align": "left",

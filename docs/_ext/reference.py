@@ -5,7 +5,10 @@ import re
 from typing import Any
 
 GROUPS = {
-    "Data": ("context", "context_only", "zero_is_absent", "affinity", "class_weight", "loss", "ties", "pos_label"),
+    "Data": (
+        "context", "context_only", "zero_is_absent", "affinity", "class_weight", "loss", "ties", "pos_label",
+        "scaling", "centering", "columns",
+    ),
     "Sparsity": (
         "sparsity", "n_features", "n_panel", "rule", "stability", "diversity", "radius", "global_sparsity",
         "exclusive",
@@ -20,6 +23,7 @@ GROUPS = {
     ),
     "Output": ("verbose",),
 }  # fmt: skip
+OTHER = "Other"
 GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
 FIELD = re.compile(r"^    ([a-zA-Z]\w*): ([^=#]+)(?:= [^#]+)?(?:# (.*))?$")
 ENTRY = re.compile(r"^    \*\*(\w+)\*\* : ")
@@ -87,11 +91,9 @@ def group_parameters(app: Any, what: str, name: str, obj: Any, options: Any, lin
     start = lines.index(":Parameters:") + 1
     end = next((i for i in range(start, len(lines)) if lines[i] and not lines[i].startswith(" ")), len(lines))
     entries = split_entries(lines[start:end])
-    if unknown := set(entries) - set(GROUP_OF):
-        raise ValueError(f"{name}: no group of parameters for {sorted(unknown)}")
     written = [""]
-    for group in GROUPS:
-        chosen = [text for parameter, text in entries.items() if GROUP_OF[parameter] == group]
+    for group in (*GROUPS, OTHER):
+        chosen = [text for parameter, text in entries.items() if GROUP_OF.get(parameter, OTHER) == group]
         if chosen:
             written += [f"    .. rubric:: {group}", "", *(line for text in chosen for line in text), ""]
     lines[start:end] = written

@@ -20,7 +20,8 @@ import pandas as pd
 rng = np.random.default_rng(0)
 n = 400
 diabetic = rng.random(n) < 0.4
-crp, hba1c = rng.lognormal(1.5, 0.8, n), np.where(diabetic, 7.5, 5.4) + 0.5 * rng.normal(size=n)
+crp = rng.lognormal(1.5, 0.8, n)
+hba1c = np.where(diabetic, 7.5, 5.4) + 0.5 * rng.normal(size=n)
 logit = np.where(diabetic, 2.2 * (hba1c - 7.5), 1.2 * (np.log(crp) - 1.5))
 readmitted = rng.random(n) < 1 / (1 + np.exp(-2 * logit))
 clinic = pd.DataFrame(
