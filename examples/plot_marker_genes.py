@@ -1,5 +1,5 @@
 """Marker genes of cell types
-=========================
+==========================
 
 From raw counts to marker genes, to a dot plot, to the genes behind one cell.
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from lspin.intake.table import read_table
     from lspin.reporting.page import report
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["LSPINClassifier", "LSPINCox", "LSPINRegressor", "compare", "load", "read_table", "report"]
 
