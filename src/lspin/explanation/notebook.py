@@ -50,4 +50,6 @@ def _feature(explanation: Any, entry: int, added: float, largest: float) -> str:
         f"<span style='display:inline-block;height:.7em;width:{width}px;"
         f"background:{RAISES if added >= 0 else LOWERS}'></span>"
     )
-    return f"{html.escape(f'{name} = {shown}')} <b>{added:+.2f}</b> {bar}"
+    number = f"<span style='display:inline-block;width:4em;text-align:right'><b>{added:+.2f}</b></span>"
+    place = f"<span style='display:inline-block;width:{WIDEST}px'>{bar}</span>"
+    return f"{number} {place} {html.escape(f'{name} = {shown}')}"

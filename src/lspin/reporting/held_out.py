@@ -72,6 +72,7 @@ def compare(
     eval_set: tuple[Any, np.ndarray] | None,
     random_state: int,
     begin: Callable[[str], None] = lambda what: None,
+    verbose: int = 0,
 ) -> Comparison | str:
     """Judge a fitted estimator and familiar models on held-out rows, or say why that cannot be done.
 
@@ -89,6 +90,8 @@ def compare(
         Of the split, the familiar models and the draws behind the intervals.
     begin
         Called with what is done next.
+    verbose
+        1 to show how far the fit of the copy is, with the time left.
 
     """
     if eval_set is not None:
@@ -101,7 +104,7 @@ def compare(
         )
     else:
         begin("fitting a copy of the model without a quarter of the rows, to judge it by these")
-        set_aside = _set_aside(estimator, X, y, random_state)
+        set_aside = _set_aside(estimator, X, y, random_state, verbose)
         if isinstance(set_aside, str):
             return set_aside
         parts, model = set_aside
@@ -138,7 +141,7 @@ def _judge(model: Any, kind: Kind, parts: Parts, how: str, random_state: int) ->
 # The rows and the copy of the model --------------------------------------------------------------------------
 
 
-def _set_aside(estimator: Any, X: Any, y: np.ndarray, random_state: int) -> tuple[Parts, Any] | str:
+def _set_aside(estimator: Any, X: Any, y: np.ndarray, random_state: int, verbose: int) -> tuple[Parts, Any] | str:
     """Rows set aside and a copy of the model that has not seen them, or why that cannot be done."""
     if len(y) < FEWEST_ROWS:
         return f"With {len(y)} rows there are too few to set some aside and judge by them."
@@ -146,7 +149,7 @@ def _set_aside(estimator: Any, X: Any, y: np.ndarray, random_state: int) -> tupl
     chosen, held = _split(kind.strata(kind.read_known(kind.entries(y, trains=False))), random_state)
     parts = Parts(*(_safe_indexing(part, rows) for rows in (chosen, held) for part in (X, y)))
     try:
-        model = _refit(estimator, parts, chosen)
+        model = _refit(estimator, parts, chosen, verbose)
     except ValueError as error:  # a class or all events may be among the rows set aside
         return f"No rows could be set aside to judge by: {error}."
     return parts, model
@@ -171,8 +174,8 @@ def _describe_copy(estimator: Any, n_rows: int) -> str:
     return f"A copy of the model with the same settings ({kept}) learned from the other {n_rows}"
 
 
-def _refit(estimator: Any, parts: Parts, chosen: np.ndarray) -> Any:
-    copy = clone(estimator).set_params(verbose=0)
+def _refit(estimator: Any, parts: Parts, chosen: np.ndarray, verbose: int) -> Any:
+    copy = clone(estimator).set_params(verbose=verbose)
     if estimator.start_ == "networks":
         settings = {"sparsity": estimator.sparsity_, "n_features": None, "weight_decay": estimator.weight_decay_}
         copy.set_params(start="networks", **settings)

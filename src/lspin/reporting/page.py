@@ -110,6 +110,7 @@ def report(
         eval_set=parts[1] if eval_set is not None else None,
         random_state=random_state,
         begin=stages.begin,
+        verbose=verbose,
     )
     stages.begin(f"explaining {sum(len(y) for _, y in parts):,} samples")
     cohort = gather(estimator, parts, shows_samples=shows_samples)

@@ -1,0 +1,20 @@
+"""What a report says while a copy of the model is fitted."""
+
+import numpy as np
+import pytest
+
+from lspin import LSPINRegressor
+from lspin.reporting.held_out import compare
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = X[:, 0] + 0.1 * RNG.normal(size=60)
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_the_copy_shows_its_progress_if_the_report_does(verbose, monkeypatch):
+    model, seen = LSPINRegressor(start="groups", random_state=0, verbose=0).fit(X, Y), []
+    fit = LSPINRegressor.fit
+    monkeypatch.setattr(LSPINRegressor, "fit", lambda self, *given: seen.append(self.verbose) or fit(self, *given))
+    compare(model, X, Y, eval_set=None, random_state=0, verbose=verbose)
+    assert seen == [verbose]
