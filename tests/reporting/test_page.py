@@ -313,28 +313,22 @@ def test_a_file_of_2000_samples_and_5000_features_stays_below_5_mb(tmp_path):
     assert path.stat().st_size < 5e6
 
 
-class Board:
-    """A leaderboard as the page is given one."""
-
-    def describe(self):
-        contender = {"name": "LSPIN", "note": "as it comes", "n_features": 3.0, "seconds": 1.25}
-        contender |= {"calibration_error": 0.031, "scores": {"auc": [0.9, 0.8, 0.95]}}
-        metric = {"key": "auc", "name": "area under the ROC curve", "better": "high", "chance": 0.5}
-        failed = {"<b>rival</b>": "too slow"}
-        return {"how": "Five folds.", "metrics": [metric], "contenders": [contender], "failed": failed}
-
-
 def test_a_leaderboard_is_a_section_if_it_is_given(classifier, table, labels, browser, tmp_path):
     with pytest.raises(TypeError, match=r"what lspin\.compare returns, not dict"):
         report(classifier, table[0], labels, tmp_path / "r.html", leaderboard={})
-    eval_set = (table[0][60:], labels[60:])
+    board = lspin.compare(table[0], labels, methods=["ridge", "L1"], n_folds=2)
+    board.failed["<b>rival</b>"] = "too slow"
     path = tmp_path / "r.html"
-    report(classifier, table[0], labels, path, eval_set=eval_set, leaderboard=Board(), audits=False)
+    eval_set = (table[0][60:], labels[60:])
+    report(classifier, table[0], labels, path, eval_set=eval_set, leaderboard=board, audits=False)
     window = browser.new_page()
     window.goto(path.as_uri(), timeout=120_000)
     window.wait_for_selector("html[data-ready=yes]")
-    shown = window.locator("#leaderboard tbody tr").all_text_contents()
-    assert shown == ["LSPINas it comes0.900 (0.800–0.950)30.0311.3"]
+    shown = window.locator("#leaderboard tbody tr")
+    assert shown.count() == len(board.frame) == 2
+    for row, (name, found) in zip(shown.all(), board.frame.iterrows(), strict=True):
+        assert row.locator("th").text_content().startswith(name)
+        assert row.locator("td").nth(0).text_content().startswith(f"{found[board.metrics[0].key]:.3f} (")
     assert "Not judged: <b>rival</b> (too slow)." in window.text_content("#performance")
     window.close()
 

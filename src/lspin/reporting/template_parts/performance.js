@@ -26,7 +26,7 @@ function scoreTable(board, id, ownFirst) {
   const head = make("tr", {}, make("th", { scope: "col" }, "model"),
     board.metrics.map(m => make("th", { scope: "col" }, m.name, make("span", { class: "small" }, m.better === "high" ? " (high is good)" : " (low is good)"))),
     extra.map(([title]) => make("th", { scope: "col", class: "number" }, title)));
-  const rows = board.contenders.map((c, i) => make("tr", { class: ownFirst && !i || c.name === "LSPIN" ? "own" : null },
+  const rows = board.contenders.map((c, i) => make("tr", { class: ownFirst && !i || c.name === "lspin" ? "own" : null },
     make("th", { scope: "row" }, c.name, c.note ? make("div", { class: "small" }, c.note) : null),
     board.metrics.map(m => scoreCell(m, c.scores[m.key], board.contenders.map(o => o.scores[m.key]))),
     extra.map(([title, show]) => make("td", { class: "number", "data-label": title }, show(c)))));
