@@ -307,13 +307,21 @@ def predict(
 ) -> None:
     """One row a sample."""
     times = read_at(at)
-    from lspin.cli.writing import check_output, write_frame
+    from lspin.cli.writing import check_output, write_frame, write_parts
     from lspin.intake.files import read_source
+    from lspin.intake.streaming import list_parquet, read_parts
 
     say_replaced(output, check_output(output, reads=[model, table]), quiet)
-    from lspin.cli.workflow import open_table, predict_table, score_known
+    from lspin.cli.workflow import open_table, predict_parts, predict_table, score_known
 
     check_arguments(model, table)
+    if files := list_parquet(table):
+        if as_json:
+            raise ValueError("--json shows a whole table, and this one is read part by part: use --output")
+        frames = predict_parts(model, read_parts(files), id_column, times)
+        n_rows = write_parts(frames, output, digits=6, escapes=escape)
+        say_written(output, n_rows, "predictions", quiet)
+        return
     source = read_source(table)
     say_source(source, quiet)
     opened = open_table(model, source, id_name=id_column)

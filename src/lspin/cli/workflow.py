@@ -1,7 +1,7 @@
 """What the command line does between reading a file and showing a result; results are plain values."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -296,6 +296,23 @@ def predict_table(
     for place in order:
         names[explanation.rows[place]].append(str(explanation.feature_names[explanation.columns[place]]))
     return frame.assign(n_features=[len(own) for own in names], features=["; ".join(own) for own in names])
+
+
+def predict_parts(
+    model: str | Path, parts: Iterable[tuple[int, Source]], id_name: str | None, times: Sequence[float]
+) -> Iterator[pd.DataFrame]:
+    """The same for a table that comes part by part, with rows numbered through all of them."""
+    columns = None
+    for n_before, source in parts:
+        opened = open_table(model, source, id_name=id_name)
+        frame = predict_table(opened.estimator, opened.features, times)
+        if "row" in frame:  # numbers, or text where they are names
+            rows = frame["row"].astype(int) + n_before
+            frame["row"] = rows if frame["row"].dtype.kind == "i" else rows.astype(str)
+        columns = list(frame) if columns is None else columns
+        if list(frame) != columns:
+            raise ValueError(f"{source.name} names its samples otherwise than the parts before: give --id")
+        yield frame
 
 
 def score_known(opened: Opened) -> tuple[str, float, int] | None:

@@ -1,8 +1,10 @@
 """Outputs of the command line: checked before anything is read, written whole."""
 
+import contextlib
+import itertools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -114,6 +116,41 @@ def write_frame(
         return
     with written_whole(path) as file:
         WRITERS.get(Path(path).suffix.lower(), _write_csv)(frame, file, number)
+
+
+def write_parts(
+    frames: Iterator[pd.DataFrame], path: str | Path, *, digits: int | None = None, escapes: bool = False
+) -> int:
+    """Write the parts of a table below one another, as :func:`write_frame` would the whole; the rows written."""
+    ending = Path(path).suffix.lower()
+    if ending == ".xlsx":
+        raise ValueError(f"{path}: a table that is read part by part is written as .csv, .tsv or .parquet")
+    number = None if digits is None else f"%.{digits}g"
+    with contextlib.nullcontext(sys.stdout.buffer) if str(path) == "-" else written_whole(path) as file:
+        if ending == ".parquet":
+            return _write_parquet_parts(frames, file)
+        n_rows = 0
+        for frame in frames:
+            shown = escape_formulas(frame) if escapes else frame
+            mark = "\t" if ending == ".tsv" else ","
+            shown.to_csv(file, index=False, sep=mark, float_format=number, header=n_rows == 0)
+            n_rows += len(frame)
+        return n_rows
+
+
+def _write_parquet_parts(frames: Iterator[pd.DataFrame], file: BinaryIO) -> int:
+    need("pyarrow", "and writing Parquet")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    first = next(frames)
+    schema = pa.Table.from_pandas(first, preserve_index=False).schema
+    n_rows = 0
+    with pq.ParquetWriter(file, schema) as writer:
+        for frame in itertools.chain([first], frames):
+            writer.write_table(pa.Table.from_pandas(frame, schema=schema, preserve_index=False))
+            n_rows += len(frame)
+    return n_rows
 
 
 def _write_csv(frame: pd.DataFrame, file: BinaryIO, number: str | None) -> None:

@@ -208,7 +208,8 @@ def go_through(
     pace = Pace()
     try:
         # The first call may have to compile, which takes seconds.
-        call_apart(lambda: loop(run, until=np.int32(0), n_steps=np.int32(0)), interrupt)
+        device = jax.config.jax_default_device  # type: ignore[attr-defined]
+        call_apart(partial(compile_loop, run, loop, device), interrupt)
         for until in np.unique(np.linspace(1, n_epochs, N_PARTS + 1).astype(np.int32)):
             has_ended = False
             while not (has_ended or interrupt.asked):
@@ -221,6 +222,12 @@ def go_through(
                 return
     except KeyboardInterrupt:
         interrupt.asked = True
+
+
+def compile_loop(run: Run, loop: Callable[..., tuple[Run, Array]], device: Any) -> None:
+    """Have the program made that goes on with a run, on a device that the user chose in another thread."""
+    with jax.default_device(device):
+        loop(run, until=np.int32(0), n_steps=np.int32(0))
 
 
 def forget_programs(function: Any) -> None:
