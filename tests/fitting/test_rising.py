@@ -7,7 +7,7 @@ from lspin.core.lspin import GATES_SETTLE, at_progress, price_level
 from lspin.core.model import Networks, Strengths
 from lspin.fitting.fit import Fit, Job, prepare_job, tune
 from lspin.fitting.path import Candidate, Split
-from lspin.fitting.recipe import NONLINEAR, RISING, list_runs
+from lspin.fitting.recipe import NONLINEAR, RISING, list_runs, recipe_for_many
 from lspin.fitting.rising import Rung, choose_rung, gate_rows, settle_predictor
 from lspin.metrics import score_selection
 from lspin.tables.grid import Grid, Rows
@@ -111,6 +111,11 @@ def test_small_integers_stay_what_they_are_and_change_no_prediction(pictures):
 def test_many_columns_get_a_rising_price_whatever_the_predictor(pictures, layers):
     model = LSPINClassifier(layers, sparsity=0.02, max_epochs=2, random_state=0).fit(*pictures)
     assert [len(layer.bias) for layer in model.members_[0].networks.gating[:-1]] == list(RISING.gating_layers)
+
+
+def test_only_short_last_phases_of_a_linear_predictor_take_long_steps():
+    rates = [recipe_for_many(layers, n_rows).settled_rate for layers in ((), (8,)) for n_rows in (6000, 55_000)]
+    assert rates == [3.0, 0.3, 0.3, 0.3]
 
 
 def test_every_weight_decay_has_a_run_and_a_strict_one_and_one_of_low_prices_compete():

@@ -11,6 +11,7 @@ from lspin.targets.kind import Kind
 MOST_EPOCHS = 375  # as long as that leaves a recipe its fewest steps
 LINEAR_GATES_BELOW = 200  # rows: with fewer, the gates of a linear predictor are linear too
 MANY_COLUMNS = 300  # inputs beyond which the price rises through a run, and no groups of rows are looked for
+MANY_ROWS = 14_000  # of so many columns: from here on a run takes more steps than the fewest
 MOST_SOLVED = 4000  # rows up to which their products are worth an eigendecomposition
 
 
@@ -202,7 +203,7 @@ def recipe_for(
     if is_wide:
         recipe = _recipe_for_wide(prediction_layers, anchor, rows)
     elif is_rising:
-        recipe = RISING_NONLINEAR if prediction_layers else RISING
+        recipe = recipe_for_many(prediction_layers, len(rows.target))
     elif prediction_layers:
         recipe = LINEAR_GATES if gating_layers == () else NONLINEAR
     else:
@@ -212,6 +213,13 @@ def recipe_for(
     if not is_wide:
         recipe = recipe._replace(**HAZARDS_NONLINEAR if prediction_layers else HAZARDS_LINEAR)
     return recipe._replace(feature_price=NOISE_GAIN / max(kind.information(rows), 1.0))
+
+
+def recipe_for_many(prediction_layers: tuple[int, ...], n_rows: int) -> Recipe:
+    """The recipe for hundreds of columns: a linear predictor takes long steps where its last phase is short."""
+    if prediction_layers:
+        return RISING_NONLINEAR
+    return RISING._replace(settled_rate=LINEAR.settled_rate) if n_rows >= MANY_ROWS else RISING
 
 
 def _recipe_for_wide(prediction_layers: tuple[int, ...], anchor: str | np.ndarray | None, rows: Rows) -> Recipe:
