@@ -164,3 +164,14 @@ def test_the_command_line_shows_writes_and_draws_it(tmp_path):
     assert (tmp_path / "board.png").read_bytes().startswith(b"\x89PNG")
     shown = CliRunner().invoke(app, ["compare", str(tmp_path / "table.csv"), *options, "--json", "-q"])
     assert [row["name"] for row in json.loads(shown.stdout)["contenders"]] == ["ridge", "constant"]
+
+
+@pytest.mark.parametrize("task", ["classify", "regress", "count", "survive"])
+def test_every_method_can_be_made_from_a_seed(task):
+    for contender in list_contenders(task).values():
+        assert callable(contender.make(0).fit)
+
+
+def test_the_localized_lasso_predicts_new_rows():
+    board = lspin.compare(X, RESPONSE, methods=["LocalizedLasso"], n_folds=2)
+    assert board.failed == {}

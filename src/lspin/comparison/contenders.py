@@ -149,13 +149,14 @@ def _classifiers() -> dict[str, Contender]:
 
 
 def _regressors() -> dict[str, Contender]:
-    rivals = ["STG", "INVASE", "L2X", "REALX", "ContextualLasso", "LocalizedLasso"]
+    rivals = ["STG", "INVASE", "L2X", "REALX", "ContextualLasso"]
     forest, trees = _seeded(RandomForestRegressor, N_TREES), _seeded(HistGradientBoostingRegressor)
     lasso = partial(LassoCV, cv=INNER_FOLDS, alphas=30, tol=1e-3)
     chosen = "strength by cross-validation"
     return {
         "lspin": Contender(OURS, "as it comes", _seeded(LSPINRegressor)),
         **_name_rivals("Regressor", rivals),
+        "LocalizedLasso": Contender(RIVAL, "as it comes", lambda seed: baselines.LocalizedLassoRegressor()),
         "L1": Contender(FAMILIAR, f"lasso, {chosen}", _on_numbers(_seeded(lasso), is_linear=True)),
         "ridge": Contender(FAMILIAR, chosen, _on_numbers(lambda seed: RidgeCV(PENALTIES), is_linear=True)),
         "forest": Contender(FAMILIAR, f"{N_TREES} trees", _on_numbers(forest)),
