@@ -113,13 +113,13 @@ def measure_here(case: Case, seed: int) -> dict[str, float]:
         extra, is_file = watch.peak - before, case.dataset == "file"
         if is_file:
             adata.file.close()
-    return {
+    row = {
         "cpu_seconds": timer.seconds,
         "peak_gigabytes": watch.peak / 2**30,
         "extra_gigabytes": extra / 2**30,
-        "copies": float("nan") if is_file else extra / (loaded - before),
         "accuracy": accuracy,
     }
+    return row if is_file else row | {"copies": extra / max(loaded - before, 1)}
 
 
 def report(results: Results) -> None:
