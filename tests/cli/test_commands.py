@@ -615,8 +615,8 @@ def test_an_interrupt_while_a_model_is_judged_once_more_ends_only_that(classifie
 def test_the_command_ends_at_once_if_a_compilation_goes_on_without_it(is_busy):
     code = (
         "import atexit, signal, sys, threading\n"
-        "from lspin.cli import commands, main; from lspin.core import interrupts\n"
-        "commands.app = lambda: (print('done'), sys.exit(3))\n"
+        "from lspin.cli import comparing, main; from lspin.core import interrupts\n"
+        "comparing.app = lambda: (print('done'), sys.exit(3))\n"
         "left = threading.Event()\n"
         f"name = interrupts.APART if {is_busy} else 'other'\n"
         "threading.Thread(target=left.wait, name=name, daemon=name == 'other').start()\n"
