@@ -1,5 +1,7 @@
 """What is drawn: the heights of bars, the pixels of maps, labels, and words where there is nothing to draw."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -148,6 +150,12 @@ def test_a_waterfall_leads_from_the_baseline_to_the_prediction():
     last = ax.patches[-1]
     assert last.get_x() + last.get_width() == pytest.approx(explanation.prediction[1])
     assert ax.get_title(loc="right") == "sample P1: baseline 0.5, prediction 1.5"
+
+
+def test_a_waterfall_shows_no_rounding():
+    explanation = explanation_of([{0}, {0, 1, 3}])
+    ax = plots.waterfall(replace(explanation, baseline=np.array([-2.57e-16])), "P1")
+    assert "baseline 0, prediction 1.5" in ax.get_title(loc="right")
 
 
 def test_a_waterfall_gathers_what_adds_least():

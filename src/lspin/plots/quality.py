@@ -22,6 +22,8 @@ from lspin.plots.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+ROUNDING = 1e-9  # of the largest number of a figure, below which another is 0
+
 # One sample --------------------------------------------------------------------------------------------------
 
 
@@ -60,7 +62,10 @@ def waterfall(
     ends = baseline + np.cumsum([change for _, change in steps])
     ax = take_axes(ax, 4.0 + measure_names([name for name, _ in steps]), 1.2 + 0.34 * max(len(steps), 2))
     ax.use_sticky_edges = False  # bars leave room for their numbers
-    said = f"baseline {word_number(baseline)}, prediction {word_number(prediction)}"
+    largest = np.abs([*ends, baseline]).max()
+    # What is left of a sum that is 0 would be shown as 2.57e-16.
+    told = [word_number(0.0 if abs(value) < ROUNDING * largest else value) for value in (baseline, prediction)]
+    said = f"baseline {told[0]}, prediction {told[1]}"
     set_title(ax, f"sample {shorten([explanation.sample_names[row]])[0]}: {said}")
     for place, ((_, change), end) in enumerate(zip(steps, ends, strict=True)):
         ax.barh(place, change, left=end - change, height=0.6, color=UP if change >= 0 else DOWN)
