@@ -128,7 +128,7 @@ def solve(
         splits = panels.splits
     problem = replace(problem, n_valid=max((len(split.valid.target) for split in splits), default=0))
     tried = seeds[: plan.n_restarts if valid is not None else 1]
-    n_tried = _count_settings(problem) * len(splits) * len(tried)
+    n_tried = _count_tried(problem, len(splits), len(tried))
     ledger = Ledger()
 
     def plan_job(choice: Choice, seed: int = seeds[0]) -> Job:
@@ -214,11 +214,12 @@ def _find_contender(
     return contender
 
 
-def _count_settings(problem: Problem) -> int:
-    """Fits of each split and seed that the search may take."""
+def _count_tried(problem: Problem, n_splits: int, n_seeds: int) -> int:
+    """Fits that the search may take."""
     if problem.recipe.path is not None:
-        return len(list_problems(problem))
-    return len(problem.recipe.prices) + len(problem.recipe.first_prices) + 1
+        return (len(list_problems(problem)) * n_seeds + 1) * n_splits  # the chosen level is finished in each
+    n_settings = len(problem.recipe.prices) + len(problem.recipe.first_prices) + 1
+    return n_settings * n_splits * n_seeds
 
 
 def _count_fits(plan: Plan, n_tried: int) -> int:
