@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from lspin.core.interrupts import Interrupt, call_apart, deferring, is_busy_apart, sheltering
+from lspin.core.interrupts import APART, Interrupt, call_apart, deferring, is_busy_apart, sheltering
 
 
 def test_the_first_interrupt_is_noted_and_the_second_raised():
@@ -61,7 +61,7 @@ def test_a_call_apart_is_left_behind_at_an_interrupt():
     assert is_busy_apart()
     ends.set()
     for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
+        if thread.name == APART:
             thread.join()
     assert not is_busy_apart()
 
