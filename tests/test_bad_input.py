@@ -262,6 +262,7 @@ WRONG = {
     "learning_rate": [0, -1, np.nan, np.inf, "fast"],
     "scaling": ["pixels", 1, None],
     "centering": [2, "yes", "auto"],
+    "columns": ["all", 1, ["a"]],
     "zero_is_absent": [2, "yes", None],
     "anchor": ["lasso", 0.5, np.ones((3, 3)), np.full((1, 3), np.nan)],
     "weight_decay": [-1, np.nan, np.inf, "some", None],
@@ -278,6 +279,7 @@ WRONG = {
 }
 WRONG_FOR_SOME = {
     "loss": ["huber", 2, None],
+    "pos_label": ["no such class", 17],
     "class_weight": ["equal", 2, [1, 2], {0: -1, 1: 1}, {0: 0, 1: 0}, {0: np.nan, 1: 1}, {5: 1}],
 }
 

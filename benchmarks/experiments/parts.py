@@ -27,7 +27,7 @@ from lspin import LSPINClassifier, LSPINRegressor, metrics
 from lspin.core import model as objective
 from lspin.core import training
 from lspin.estimators import posing
-from lspin.fitting import contest, ensemble, groups, ordering
+from lspin.fitting import contest, ensemble, groups, levels, ordering
 from lspin.fitting import recipe as recipes
 from lspin.structure import divisions, mixture
 from lspin.structure.divisions import RULES
@@ -84,13 +84,13 @@ OF_GROUPS = {
     "5 % for fewer features": Variant({posing: {"TOLERANCES": posing.TOLERANCES | {"accurate": 0.05}}}),
     "one standard error for fewer": Variant(settings={"rule": "sparse"}),
     "groups need not be clearly better": Variant({contest: {"CLEARLY": 0.0}}),
-    "only the best is as good as the best": Variant({contest: {"AS_GOOD": 0.0}}),
-    "never a constant": Variant({contest: {"WORTH_IT": -np.inf, "RIDGE_WORTH": -np.inf}}),
+    "only the best is as good as the best": Variant({contest: {"AS_GOOD": 0.0}, levels: {"AS_GOOD": 0.0}}),
+    "never a constant": Variant({levels: {"WORTH_IT": -np.inf, "RIDGE_WORTH": -np.inf}}),
     "one finalist": Variant({contest: {"N_FINALISTS": 1}}),
     "a fifth of the rows judges": Variant({ensemble: {"FEWEST_JUDGED": 0}}),
     "5 folds of small tables": Variant({ensemble: {"N_SMALL_FOLDS": 5}}),
     "a ridge of all columns only": Variant({contest: {"MANY_RIDGES": 0}}),
-    "few columns tie with a ridge": Variant({contest: {"prefer_ridge": lambda levels: levels}}),
+    "few columns tie with a ridge": Variant({levels: {"prefer_ridge": lambda all_levels: all_levels}}),
     "networks always tried": Variant({contest: {"HOPELESS": np.inf, "FAR_BEHIND": 1e9}}),
     "networks win ties": Variant({contest: {"TIE": 0.0}}),
 }

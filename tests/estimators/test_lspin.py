@@ -27,7 +27,7 @@ def test_a_clone_keeps_every_parameter(kind):
         "hidden_layer_sizes": (3,), "gate_hidden_layer_sizes": (2, 2), "sparsity": 0.5, "n_features": 2,
         "rule": "sparse", "start": "networks", "stability": 0.1, "diversity": 0.2, "affinity": "labels",
         "gate_exchange": 0.3, "context": ["a"], "context_only": True, "n_panel": 9, "scaling": "none",
-        "centering": False,
+        "centering": False, "columns": "auto",
         "noise_scale": 0.7, "learning_rate": 0.9, "zero_is_absent": True, "anchor": "ridge", "weight_decay": 0.4,
         "max_epochs": 11, "batch_size": 7, "validation_fraction": 0.33, "patience": 5, "n_restarts": 2,
         "n_members": 3, "bootstrap": True, "class_weight": "balanced", "loss": "poisson",
