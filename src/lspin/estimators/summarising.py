@@ -34,7 +34,9 @@ def remember(estimator: Any, rows: Rows) -> Remembered:
     most = max(min(most, MOST_ENTRIES // estimator.n_features_in_), FEWEST_ROWS)
     n_rows = len(rows.target)
     kept = np.linspace(0, n_rows - 1, min(most, n_rows)).round().astype(int)
-    return _sum_up(estimator, gather(take_grid(rows.grid, kept)), rows.weight[kept])
+    # Squares of values near the largest number are infinite: an effect is then unknown, no reason to warn.
+    with np.errstate(all="ignore"):
+        return _sum_up(estimator, gather(take_grid(rows.grid, kept)), rows.weight[kept])
 
 
 def _sum_up(estimator: Any, table: Grid, weight: np.ndarray) -> Remembered:
