@@ -18,6 +18,7 @@ from lspin.single_cell.statistics import lead, rate_moments, sum_by_group
 N_TREES = 50
 # Markers of the cell types in blood of Azimuth's reference, level 2 (Hao et al., Cell 2021): B, CD14 Mono, HSPC,
 # NK, Treg, CD4 Naive, CD4 TCM, CD8 Naive. Sorted T helper and cytotoxic cells are mixtures, and have no list.
+# Still to be compared with the published table, which was not at hand.
 BLOOD = {
     "CD19+ B": "CD79A RALGPS2 CD79B MS4A1 BANK1 CD74 TNFRSF13C HLA-DQA1 IGHM MEF2C",
     "CD14+ Monocyte": "S100A9 CTSS S100A8 LYZ VCAN S100A12 IL1B CD14 G0S2 FCN1",
