@@ -1,3 +1,4 @@
+import contextlib
 import os
 import signal
 import subprocess
@@ -6,7 +7,19 @@ import threading
 
 import pytest
 
-from lspin.core.interrupts import APART, Interrupt, call_apart, deferring, is_busy_apart, sheltering
+from lspin.core.interrupts import (
+    APART,
+    Interrupt,
+    Noted,
+    call_apart,
+    deferring,
+    import_apart,
+    is_busy_apart,
+    noting,
+    obey,
+    sheltering,
+    take_note,
+)
 
 
 def test_the_first_interrupt_is_noted_and_the_second_raised():
@@ -17,6 +30,53 @@ def test_the_first_interrupt_is_noted_and_the_second_raised():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def _xla_gc_callback():
+    """Named like a function of JAX within which Python drops what is raised."""
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_that_would_be_dropped_is_raised_later():
+    with noting():
+        _xla_gc_callback()
+        with pytest.raises(KeyboardInterrupt):
+            obey()
+        obey()  # once only
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupt_that_was_dropped_is_raised_again_unless_it_was_dealt_with():
+    with noting() as noted:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert noted.asked
+        with pytest.raises(KeyboardInterrupt):
+            obey()
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert take_note()
+        obey()
+
+
+def test_compiled_code_obeys_an_interrupt_that_was_dropped():
+    with noting():
+        _xla_gc_callback()
+        with deferring() as interrupt:
+            assert interrupt.asked
+        assert isinstance(signal.getsignal(signal.SIGINT), Noted)
+        obey()
+
+
+def test_an_import_is_not_torn_apart(tmp_path, monkeypatch):
+    (tmp_path / "slow_module.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\nvalue = 7\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        import_apart("slow_module")
+    for thread in threading.enumerate():
+        if thread.name == APART:
+            thread.join()
+    assert sys.modules.pop("slow_module").value == 7
 
 
 def test_a_handler_of_the_user_stays():

@@ -1,3 +1,4 @@
+import gc
 import os
 import signal
 import subprocess
@@ -5,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from joblib import parallel_config
+from joblib import parallel_config, register_parallel_backend
+from joblib._parallel_backends import ThreadingBackend
 
 from lspin.fitting.running import LostWorkerError, run_tasks
 
@@ -69,6 +71,74 @@ def test_an_interrupt_keeps_what_is_finished(backend, tmp_path):
     (tmp_path / "never").touch()  # ends the threads, which cannot be killed
     assert isinstance(error, KeyboardInterrupt)
     assert done == {0: 0, 1: 10, 2: 20}
+
+
+class InterruptedBetween(Collecting):
+    """Progress that is interrupted itself: no result is being waited for."""
+
+    def finish_fit(self):
+        super().finish_fit()
+        if self.n_finished == N_FIRST:
+            raise KeyboardInterrupt
+
+
+def wait_once_collected(place, folder, report=None):
+    if place >= N_FIRST:
+        wait_for(folder / "never")
+    return 10 * place
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_an_interrupt_between_two_results_cancels_the_rest_without_a_warning(backend, tmp_path, recwarn):
+    done, tasks = {}, [(place, tmp_path) for place in range(6)]
+    with parallel_config(backend), pytest.raises(KeyboardInterrupt):
+        run_tasks(wait_once_collected, tasks, n_jobs=2, progress=InterruptedBetween(tmp_path), done=done)
+    (tmp_path / "never").touch()
+    gc.collect()
+    assert done == {0: 0, 1: 10, 2: 20}
+    assert not recwarn.list
+
+
+def multiply(place, folder, report=None):
+    return 10 * place
+
+
+class AllAtOnce(ThreadingBackend):
+    """As Ray's, it has no results before the last one."""
+
+    supports_return_generator = False
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "sequential", "all at once"])
+def test_every_backend_does_all_tasks(backend, tmp_path):
+    register_parallel_backend("all at once", AllAtOnce)
+    with parallel_config(backend):
+        done, error = collect(multiply, tmp_path, 5)
+    assert error is None
+    assert done == {place: 10 * place for place in range(5)}
+
+
+def is_sheltered(place, folder, report=None):
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+def test_workers_do_not_see_an_interrupt(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from fitting.test_running import collect, is_sheltered\n"
+        "done, error = collect(is_sheltered, Path(sys.argv[1]), 4)\n"
+        "print(sorted(done.items()), error)"
+    )
+    result = run_apart(code, tmp_path)
+    assert result.stdout == "[(0, True), (1, True), (2, True), (3, True)] None\n", result.stderr
+
+
+def run_apart(code, folder):
+    """Run a program in a process that has started no workers yet."""
+    tests = str(Path(__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([tests, *sys.path])}
+    command = [sys.executable, "-c", code, str(folder)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_tasks_of_a_worker_that_was_killed_are_done_again(tmp_path):

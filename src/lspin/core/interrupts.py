@@ -1,14 +1,17 @@
 """Ctrl-C while compiled code runs: noted at once, obeyed where nothing is torn apart."""
 
 import contextlib
+import importlib
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 GLANCE = 0.05  # seconds between two looks at whether Ctrl-C was pressed
 APART = "lspin-apart"  # name of the threads that main may leave behind
+SWALLOWS = ("_xla_gc_callback",)  # of JAX
 
 
 class Interrupt:
@@ -16,6 +19,47 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.asked = False
+
+
+class Noted(Interrupt):
+    """A handler of Ctrl-C that raises it, and notes it until the exception is dealt with."""
+
+    def __call__(self, number: int, frame: Any) -> None:
+        """Note and raise it."""
+        self.asked = True
+        # Python drops what is raised in a callback of its garbage collector, and prints where that was.
+        if frame is None or frame.f_code.co_name not in SWALLOWS:
+            signal.default_int_handler(number, frame)
+
+
+@contextlib.contextmanager
+def noting() -> Iterator[Interrupt]:
+    """Within, Ctrl-C is raised, and raised again by :func:`obey` if the exception was dropped on its way."""
+    if not raises_interrupts():
+        yield Interrupt()
+        return
+    handler = Noted()
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield handler
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def take_note() -> bool:
+    """Whether a Ctrl-C was noted that has not been dealt with; from now on it has."""
+    handler = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    was_asked = is_main and isinstance(handler, Noted) and handler.asked
+    if was_asked:
+        handler.asked = False  # type: ignore[union-attr]
+    return was_asked
+
+
+def obey() -> None:
+    """Raise a Ctrl-C that was noted."""
+    if take_note():
+        raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
@@ -34,17 +78,19 @@ def deferring() -> Iterator[Interrupt]:
             signal.default_int_handler(number, frame)
         interrupt.asked = True
 
-    signal.signal(signal.SIGINT, note)
+    interrupt.asked = take_note()
+    before = signal.signal(signal.SIGINT, note)
     try:
         yield interrupt
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, before)
 
 
 def raises_interrupts() -> bool:
     """Whether Ctrl-C raises an exception here, as it does by default in the main thread."""
+    handler = signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()
-    return is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return is_main and (handler is signal.default_int_handler or isinstance(handler, Noted))
 
 
 def call_apart(function: Callable[[], Any], interrupt: Interrupt) -> Any:
@@ -70,6 +116,16 @@ def call_apart(function: Callable[[], Any], interrupt: Interrupt) -> Any:
     if error is not None:
         raise error
     return result
+
+
+def import_apart(name: str) -> None:
+    """Import a module that takes seconds and would be left half imported by Ctrl-C, which is raised afterwards."""
+    if name in sys.modules:
+        return
+    with deferring() as interrupt:
+        call_apart(partial(importlib.import_module, name), interrupt)
+    if interrupt.asked:
+        raise KeyboardInterrupt
 
 
 def is_busy_apart() -> bool:

@@ -1,13 +1,18 @@
-"""One report of progress for all fits of an estimator."""
+"""How far a long task is, with the time left: the fits of an estimator, or the parts of anything else."""
 
+import os
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from tqdm.auto import tqdm
 
+SECONDS_TO_FIRST_LINE = 2.0
 SECONDS_BETWEEN_LINES = 10.0
+Part = TypeVar("Part")
+FITS = "fits"  # the unit that has parts, and of which there may be fewer in the end
 
 
 class Progress:
@@ -16,20 +21,22 @@ class Progress:
     Where there is neither a terminal nor a notebook, such as in the log of a job, it is a line now and then.
     """
 
-    def __init__(self, n_fits: int, *, shown: bool, unit: str = "fits") -> None:
-        has_bar = sys.stderr.isatty() or "ipykernel" in sys.modules
+    def __init__(self, n_parts: int, *, shown: bool, unit: str = FITS) -> None:
+        has_bar = _is_terminal() or "ipykernel" in sys.modules
+        self._places = 1 if unit == FITS else 0
         self._bar = tqdm(
-            total=float(n_fits),
+            total=float(n_parts),
             disable=not (shown and has_bar),
             desc="lspin",
-            bar_format=f"{{desc}}: {{percentage:3.0f}}%|{{bar}}| {{n:.1f}}/{{total:.0f}} {unit} "
+            bar_format=f"{{desc}}: {{percentage:3.0f}}%|{{bar}}| {{n:.{self._places}f}}/{{total:.0f}} {unit} "
             "[{remaining} left{postfix}]",
         )
         self._unit = unit
         self._finished = 0
-        self._total = n_fits
+        self._total = n_parts
         self._speaks = shown and not has_bar
-        self._start = self._last_line = time.monotonic()
+        self._start = time.monotonic()
+        self._next_line = self._start + SECONDS_TO_FIRST_LINE
 
     def report(self, part: float, loss: float, n_open: float) -> None:
         """Show how far the fit under way has come."""
@@ -37,16 +44,23 @@ class Progress:
         self._move(self._finished + part)
 
     def finish_fit(self) -> None:
-        """Count one more fit as done."""
+        """Count one more fit, or other part, as done."""
         self._finished += 1
         self._move(self._finished)
+
+    def follow(self, parts: Iterable[Part]) -> Iterator[Part]:
+        """The parts one by one, each counted as done when the next one is asked for."""
+        for part in parts:
+            yield part
+            self.finish_fit()
 
     def _move(self, position: float) -> None:
         self._bar.update(position - self._bar.n)
         now = time.monotonic()
-        if self._speaks and now - self._last_line >= SECONDS_BETWEEN_LINES:
-            self._last_line = now
-            text = f"lspin: {position:.1f} of at most {self._total} {self._unit}"
+        if self._speaks and now >= self._next_line:
+            self._next_line = now + SECONDS_BETWEEN_LINES
+            most = "at most " if self._unit == FITS else ""
+            text = f"lspin: {round(position, self._places):g} of {most}{self._total} {self._unit}"
             if position >= 1:  # the first one includes the compilation
                 left = (now - self._start) * max(self._total - position, 0) / position
                 text += f", {tqdm.format_interval(left)} left"
@@ -62,6 +76,16 @@ class Progress:
             self._bar.total = max(self._finished, 1)  # a search may end with fewer fits than it was given
             self._bar.refresh()
         self._bar.close()
+
+
+def _is_terminal() -> bool:
+    """Whether the standard error is a terminal that has a size: on one without, a bar would not be seen."""
+    if not sys.stderr.isatty():
+        return False
+    try:
+        return min(os.get_terminal_size(sys.stderr.fileno())) > 0
+    except (OSError, ValueError):  # one that is only played
+        return True
 
 
 class Stages:

@@ -1,19 +1,24 @@
 """Fits one after the other or side by side; what is finished stays, whatever ends the others."""
 
+import contextlib
+import importlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 
-from lspin.core.interrupts import sheltering
+from lspin.core.interrupts import obey, sheltering
 from lspin.fitting.progress import Progress
 
 GLANCE = 0.5  # seconds between two looks at whether the parent of a worker is still there
+LOST = {"KilledWorker", "FutureCancelledError", "WorkerCrashedError", "RayActorError"}  # of Dask and Ray
 N_ATTEMPTS = 3  # at tasks that lost their worker: one that runs out of memory does so again
 
 
@@ -69,15 +74,18 @@ def run_tasks(
     """
     if min(effective_n_jobs(n_jobs), len(arguments)) <= 1:
         for place, one in enumerate(arguments):
+            obey()
             done[place] = function(*one, progress.report)
             progress.finish_fit()
         return
     for attempt in range(N_ATTEMPTS):
         missing = [place for place in range(len(arguments)) if place not in done]
         try:
-            for place, result in _run_beside(Tasks(function, arguments), missing, n_jobs):
-                done[place] = result
-                progress.finish_fit()
+            with cancelling(_run_beside(Tasks(function, arguments), missing, n_jobs)) as results:
+                for place, result in results:
+                    done[place] = result
+                    progress.finish_fit()
+                    obey()
             return
         except Exception as error:
             if not tells_of_lost_worker(error):
@@ -88,10 +96,33 @@ def run_tasks(
                 ) from error
 
 
-def _run_beside(tasks: Tasks, places: list[int], n_jobs: int | None) -> Iterator[tuple[int, Any]]:
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+def _run_beside(tasks: Tasks, places: list[int], n_jobs: int | None) -> Iterable[tuple[int, Any]]:
+    # Some backends, as that of Ray, have their results all at once only.
+    comes_one_by_one = getattr(get_active_backend()[0], "supports_return_generator", False)
+    return_as = "generator_unordered" if comes_one_by_one else "list"
+    parallel = Parallel(n_jobs=n_jobs, return_as=return_as, batch_size=1)
+    start_trackers()
     with sheltering():
         return parallel(delayed(run_one)(tasks, place) for place in places)
+
+
+@contextlib.contextmanager
+def cancelling(results: Iterable[Any]) -> Iterator[Iterable[Any]]:
+    """Cancel what is not collected in the end, without joblib's warning: whoever interrupts it knows."""
+    try:
+        yield results
+    finally:
+        if isinstance(results, Generator):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                results.close()
+
+
+def start_trackers() -> None:
+    """Start the processes that clear up after others: to start one later would end the shelter."""
+    for name in ("multiprocessing.resource_tracker", "joblib.externals.loky.backend.resource_tracker"):
+        with contextlib.suppress(ImportError, AttributeError):
+            importlib.import_module(name).ensure_running()
 
 
 def tells_of_lost_worker(error: Exception) -> bool:
@@ -99,4 +130,4 @@ def tells_of_lost_worker(error: Exception) -> bool:
     if isinstance(error, BrokenProcessPool):
         return True
     names = {kind.__name__ for kind in type(error).__mro__}
-    return bool(names & {"KilledWorker", "FutureCancelledError", "WorkerCrashedError"})
+    return bool(names & LOST)
