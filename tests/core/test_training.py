@@ -1,7 +1,9 @@
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -214,6 +216,50 @@ def test_where_the_loop_pauses_changes_no_number(table, monkeypatch, n_steps):
     paused = LSPINRegressor(**settings).fit(*table)
     np.testing.assert_array_equal(paused.predict(table[0]), whole.predict(table[0]))
     pd.testing.assert_frame_equal(paused.history_, whole.history_)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Learns nothing; the loss of a batch is the sum of its targets."""
+
+    room: None = None
+    settles: float = 0.8
+
+    def objective(self, weights, batch, key, progress, tuning):
+        return batch.target.sum() + 0.0 * weights.sum(), jnp.float32(0.0)
+
+    def update(self, weights, directions, progress, tuning):
+        return weights
+
+    def judge(self, weights, batch, tuning):
+        return jnp.float32(0.0)
+
+    def price(self, tuning):
+        return 0.0
+
+
+@pytest.mark.parametrize(("most", "n_parts"), [(8, 1), (4, 2), (2, 4)])
+def test_a_large_table_is_gone_through_in_several_epochs_each_row_once(most, n_parts):
+    bits = np.arange(16, dtype=np.float32)
+    rows = training.TrainingRows(
+        values=Dense(bits[:, None]),
+        context=None,
+        shut=None,
+        target=2**bits,
+        weight=np.ones(16, np.float32),
+        affinity=None,
+        n_rows=np.int32(16),
+    )
+    trained = training.train(
+        Counting(), np.zeros(1, np.float32), rows, rows._replace(n_rows=np.int32(0)), np.float32(0.0),
+        max_epochs=2 * n_parts, patience=np.inf, batch_size=2, seed=1, most_batches=most,
+    )  # fmt: skip
+    n_batches = 8 // n_parts
+    seen = (trained.history[:, 0] * n_batches).astype(int)  # of an epoch, a bit for each row
+    assert [int(number).bit_count() for number in seen] == [2 * n_batches] * 2 * n_parts
+    for one_pass in (seen[:n_parts], seen[n_parts:]):
+        assert np.bitwise_or.reduce(one_pass) == 2**16 - 1
+    assert n_parts == 1 or seen[0] != seen[n_parts]  # another order
 
 
 @pytest.mark.parametrize(("seconds", "n_steps"), [(2.0, 10), (0.2, 100), (0.1, 200), (1e-5, 800), (1e3, 1)])

@@ -1,11 +1,14 @@
 """Large tables: the choice is made on some rows, the chosen model is fitted on all."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
 from conftest import QUICK
 from lspin import LSPINClassifier, LSPINRegressor
-from lspin.fitting import ensemble, path, rising
+from lspin.fitting import contest, ensemble, fit, path, rising
 from lspin.fitting.path import sample_rows
 from lspin.tables.grid import Grid, Rows
 from lspin.targets.classes import Classes
@@ -63,6 +66,36 @@ def test_an_eval_set_judges_models_of_some_rows(table, sizes):
     *search, last = sizes["fit_job"]
     assert set(sizes["walk_path"] + search) == {MOST}
     assert last == 64
+
+
+def test_groups_of_a_large_table_are_those_that_were_judged_and_all_rows_tell_the_weights(monkeypatch):
+    for room in (contest, ensemble):
+        monkeypatch.setattr(room, "MOST_ROWS", 150)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6))
+    y = np.where(X[:, 0] > 0, 2 * X[:, 1], X[:, 2] - 1) + 0.3 * rng.normal(size=400)
+    judged, divided = [], []
+    for seen, room in ((judged, contest), (divided, fit)):
+        name = "glance_at" if room is contest else "make_member"
+        original = getattr(room, name)
+        monkeypatch.setattr(room, name, partial(watch, original, seen))
+    model = LSPINRegressor(start="groups", random_state=0).fit(X, y)
+    (problem, split, _), (rows, *_, setting, _) = judged[0], divided[0]
+    np.testing.assert_array_equal(rows.target, contest.take_training(problem, split)[0].target)
+    assert len(rows.target) <= 150
+
+    ((encoding, _),) = model.members_
+    reasons = X[:, encoding.features] - encoding.center
+    signed = model.gates(X) * model.gate_signs(X) * reasons / encoding.scale
+    judge = Ridge(alpha=setting.penalty / 2 * 400).fit(signed, y).predict(signed)
+    factor, level = np.polyfit(judge, model.predict(X), 1)  # outputs are multiplied by a factor in the end
+    np.testing.assert_allclose(model.predict(X), factor * judge + level, atol=0.005)
+    assert factor == pytest.approx(1, abs=0.03)
+
+
+def watch(original, seen, *arguments):
+    seen.append(arguments)
+    return original(*arguments)
 
 
 def draw(target):

@@ -84,6 +84,7 @@ class Limits(NamedTuple):
 
     max_epochs: Array
     patience: Array  # epochs without a better validation loss before the next phase, or the end
+    most_batches: Array  # of an epoch: the rows of a large table are gone through in several
 
 
 class Run(NamedTuple):
@@ -100,6 +101,7 @@ class Run(NamedTuple):
     history: Array  # (history_size, 3): loss, validation loss, open gates
     step: Array  # steps of the epoch under way that are done
     totals: Array  # over these, of loss and open gates
+    order: Array  # (n_padded,), in which rows are gone through
 
 
 class Pace:
@@ -155,6 +157,7 @@ def train(
     keeps_stages: bool = False,
     begin: float = 0.0,
     end: float = 1.0,
+    most_batches: int = MOST_STEPS,
 ) -> Trained:
     """Train a method; an interrupt from the keyboard ends training early and keeps what there is.
 
@@ -178,14 +181,17 @@ def train(
         Whether to keep the weights now and then.
     begin, end
         The part of the schedule that is gone through.
+    most_batches
+        Of an epoch: a table of more is gone through in several epochs, in each of which another part comes.
 
     """
     prepare_compiler()
     forget_programs(advance)
-    limits = Limits(np.int32(max_epochs), np.float32(patience))
+    limits = Limits(np.int32(max_epochs), np.float32(patience), np.int32(most_batches))
     tuning = jax.tree.map(lambda part: np.clip(part, -LARGEST, LARGEST).astype(_precision(part)), tuning)
     first, last = (int(np.ceil(part * max_epochs)) for part in (begin, end))
-    run = start_run(start, np.uint32(seed), max(HISTORY_SIZE, bucket_size(max_epochs)), first)
+    n_padded, history_size = len(rows.target), max(HISTORY_SIZE, bucket_size(max_epochs))
+    run = start_run(start, np.uint32(seed), n_padded, history_size, first)
     fixed = {"rows": rows, "valid": valid, "tuning": tuning, "limits": limits}
     loop = partial(advance, **fixed, method=method, batch_size=batch_size)
     stages: list[tuple[float, Any]] = []
@@ -206,6 +212,8 @@ def go_through(
 ) -> Iterator[tuple[Run, int | None]]:
     """The run moment by moment, with the epoch that a part of it was to reach where it has ended."""
     pace = Pace()
+    if interrupt.asked:
+        return
     try:
         # The first call may have to compile, which takes seconds.
         device = jax.config.jax_default_device  # type: ignore[attr-defined]
@@ -250,7 +258,7 @@ def _precision(part: Any) -> type:
     return np.int32 if np.asarray(part).dtype.kind in "iu" else np.float32
 
 
-def start_run(weights: Any, key: np.uint32, history_size: int, clock: int = 0) -> Run:
+def start_run(weights: Any, key: np.uint32, n_padded: int, history_size: int, clock: int = 0) -> Run:
     """A run before its first epoch, at some epoch of its schedule."""
     run = Run(
         weights=weights,
@@ -264,6 +272,7 @@ def start_run(weights: Any, key: np.uint32, history_size: int, clock: int = 0) -
         history=np.zeros((history_size, 3), np.float32),
         step=np.int32(0),
         totals=np.zeros(2, np.float32),
+        order=np.zeros(n_padded, np.int32),
     )
     return jax.tree.map(jnp.asarray, run)
 
@@ -285,7 +294,9 @@ def advance(
 
     It goes no further than so many steps, and says whether it has ended. Where it pauses changes no number.
     """
-    n_batches = jnp.maximum(rows.n_rows // batch_size, 1)
+    n_all = jnp.maximum(rows.n_rows // batch_size, 1)
+    n_parts = -(-n_all // limits.most_batches)  # of the table, each of which is an epoch
+    n_batches = n_all // n_parts
 
     def has_ended(run: Run) -> Array:
         stale = has_settled(run.clock, method, limits) & (run.epochs_since_best >= limits.patience)
@@ -294,11 +305,15 @@ def advance(
     def run_epoch(state: tuple[Run, Array]) -> tuple[Run, Array]:
         run, left = state
         _, order_key, step_key = split_key(run.key, 3)
-        order = shuffle_rows(order_key, rows)
+        part = run.epoch % n_parts
+        # A pause within an epoch keeps the order: to sort a million rows takes longer than hundreds of steps.
+        order = jax.lax.cond(
+            (run.step == 0) & (part == 0), lambda: shuffle_rows(order_key, rows), lambda: run.order
+        )
 
         def take_step(step: Array, state: tuple) -> tuple:
             weights, moments, totals = state
-            index = jax.lax.dynamic_slice(order, (step * batch_size,), (batch_size,))
+            index = jax.lax.dynamic_slice(order, ((part * n_batches + step) * batch_size,), (batch_size,))
             progress = (run.clock + step / n_batches) / limits.max_epochs
             batch = take_batch(rows, index, method.room)
             (loss, n_open), slopes = jax.value_and_grad(method.objective, has_aux=True)(
@@ -312,7 +327,7 @@ def advance(
         start = (run.weights, run.moments, run.totals)
         weights, moments, totals = jax.lax.fori_loop(run.step, last, take_step, start)
         left = left - (last - run.step)
-        run = run._replace(weights=weights, moments=moments, totals=totals, step=last)
+        run = run._replace(weights=weights, moments=moments, totals=totals, step=last, order=order)
         return jax.lax.cond(last == n_batches, end_epoch, lambda run: run, run), left
 
     def end_epoch(run: Run) -> Run:
@@ -337,7 +352,8 @@ def shuffle_rows(key: Array, rows: TrainingRows) -> Array:
     """A random order of the rows, padding last."""
     n_padded = rows.target.shape[0]
     draws = random_bits(key, n_padded) >> 1
-    return jnp.argsort(jnp.where(jnp.arange(n_padded) < rows.n_rows, draws, jnp.uint32(2**32 - 1)))
+    order = jnp.argsort(jnp.where(jnp.arange(n_padded) < rows.n_rows, draws, jnp.uint32(2**32 - 1)))
+    return order.astype(jnp.int32)
 
 
 def take_batch(rows: TrainingRows, index: Array, room: int | None) -> Batch:
