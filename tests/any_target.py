@@ -3,7 +3,7 @@
 import numpy as np
 
 from lspin import LSPINCox
-from lspin.baselines import DeepSurv, STGCox
+from lspin.baselines import CoxLasso, DeepSurv, STGCox
 from lspin.targets import Times
 
 
@@ -34,6 +34,10 @@ class AnyLSPINCox(AnyTarget, LSPINCox):
 
 
 class AnyDeepSurv(AnyTarget, DeepSurv):
+    pass
+
+
+class AnyCoxLasso(AnyTarget, CoxLasso):
     pass
 
 

@@ -147,6 +147,7 @@ CASES = {
     "localized lasso": ("plain", np.asarray, rivals.LocalizedLassoRegressor()),
     "deepsurv": ("frame", times, rivals.DeepSurv((8,), **BRIEF)),
     "stg survival": ("plain", times, rivals.STGCox((8,), **BRIEF)),
+    "cox lasso": ("frame", times, rivals.CoxLasso(random_state=0)),
 }  # fmt: skip
 
 

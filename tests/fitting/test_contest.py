@@ -9,15 +9,7 @@ from scipy.stats import ttest_rel
 
 from lspin import LSPINClassifier, LSPINRegressor
 from lspin.fitting import ensemble, fit, rising
-from lspin.fitting.contest import (
-    FAR_BEHIND,
-    ask_trees,
-    choose_rule,
-    find_bar,
-    find_contender,
-    near_bar,
-    settle,
-)
+from lspin.fitting.contest import choose_rule, find_contender, settle
 from lspin.fitting.ensemble import FitInterruptedWarning
 from lspin.fitting.fit import Fit
 from lspin.fitting.groups import Setting
@@ -113,32 +105,6 @@ def test_further_parts_are_held_out_until_there_are_rows_enough():
 
 
 # Decisions ---------------------------------------------------------------------------------------------------
-
-
-def test_trees_are_judged_on_rows_they_have_not_seen(grouped):
-    problem, _, _ = grouped
-    noise = RNG.permutation(problem.rows.target)
-    shuffled = pose(draw_groups(n_rows=N)[0], noise)
-    errors = np.concatenate([ask_trees(shuffled, part) for part in split(shuffled)])
-    assert errors.mean() > 1  # the variance, which trees that had seen the rows would beat
-    assert len(errors) == N
-
-
-def test_networks_are_tried_where_trees_find_what_linear_rules_miss(grouped):
-    problem, splits, contender = grouped
-    assert find_bar(problem, contender, splits) == -np.inf
-    other = pose(*draw_product())
-    splits = split(other)
-    assert find_bar(other, find_contender(other, splits), splits) == np.inf
-
-
-def test_a_network_has_no_prospect_if_it_gains_nine_tenths_of_what_groups_gain_or_less(grouped):
-    problem, splits, contender = grouped
-    target = np.concatenate([part.valid.target for part in splits])
-    constant = np.mean((target - np.average(problem.rows.target)) ** 2)
-    reached = contender.level.loss
-    assert near_bar(problem, contender, splits) == pytest.approx(reached + FAR_BEHIND * (constant - reached))
-    np.testing.assert_array_equal(np.sort(contender.find([part.valid for part in splits])), np.arange(N))
 
 
 def losses_of_best_slope(problem, outputs, splits):

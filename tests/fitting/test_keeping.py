@@ -7,7 +7,7 @@ import pytest
 
 from conftest import QUICK
 from lspin import LSPINClassifier, LSPINRegressor
-from lspin.fitting import ensemble, path, rising
+from lspin.fitting import contest, ensemble, path, rising
 from lspin.fitting.ensemble import FitInterruptedWarning
 from lspin.fitting.running import LostWorkerError
 
@@ -57,6 +57,35 @@ def test_an_interrupt_in_the_search_keeps_the_best_finished_model(table, labels,
     assert said.startswith("interrupted: kept the best finished model of the search, trained on 64 of 64 rows")
     scores = model.path_["validation_score"][model.path_["sparsity"] == model.sparsity_]
     assert model.score(*held_out) == pytest.approx(scores.iloc[0])
+
+
+@pytest.mark.parametrize("n_judged", [1, 4, 30])
+def test_an_interrupt_in_the_search_for_groups_keeps_the_best_of_those_judged(
+    n_judged, table, labels, monkeypatch
+):
+    judged = []
+
+    def press(*rest):
+        if len(judged) == n_judged:
+            raise KeyboardInterrupt
+        judged.append(make_level(*rest))
+        return judged[-1]
+
+    make_level = contest.make_level
+    monkeypatch.setattr(contest, "make_level", press)
+    model = LSPINClassifier(random_state=0)
+    said = fit_broken_off(model, table[0], labels)
+    assert model.start_ == "groups"
+    (score,) = re.findall(r"kept the best model of groups so far, accuracy (\d\.\d+) on held-out rows", said)
+    scores = [f"{level.candidate(0.0).validation_score:.3f}" for level in judged]
+    assert score in scores
+    assert model.selected(table[0]).any()
+
+
+def test_an_interrupt_before_any_model_of_groups_is_judged_says_that_nothing_is_kept(table, labels, monkeypatch):
+    monkeypatch.setattr(contest, "glance_at", break_off(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt, match="before any model was finished: nothing is kept"):
+        LSPINClassifier(random_state=0).fit(table[0], labels)
 
 
 def test_folds_of_a_small_table_are_named(table, labels, monkeypatch):

@@ -6,15 +6,16 @@ from lspin.core.losses import CROSS_ENTROPY
 from lspin.core.lspin import GATES_SETTLE, at_progress, price_level
 from lspin.core.model import Networks, Strengths
 from lspin.fitting.fit import Fit, Job, prepare_job, tune
+from lspin.fitting.linear import gate_rows
 from lspin.fitting.path import Candidate, Split
 from lspin.fitting.recipe import NONLINEAR, RISING, list_runs, recipe_for_many
-from lspin.fitting.rising import Rung, choose_rung, gate_rows, settle_predictor
+from lspin.fitting.rising import Rung, choose_rung, settle_predictor
 from lspin.metrics import score_selection
 from lspin.tables.grid import Grid, Rows
 from lspin.targets.response import Response
 from posed import pose
 
-N_COLUMNS = 304  # just beyond what groups are looked for in
+N_COLUMNS = 304  # just beyond what a nonlinear predictor reads
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def pictures():
 
 @pytest.fixture(scope="module")
 def model(pictures):
-    return LSPINClassifier(max_epochs=40, random_state=0).fit(*pictures)
+    return LSPINClassifier(start="networks", max_epochs=40, random_state=0).fit(*pictures)
 
 
 def test_a_rising_price_goes_by_equal_factors():

@@ -19,13 +19,14 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from lspin.core.interrupts import deferring
+from lspin.core.interrupts import deferring, noting
 from lspin.core.model import list_weights
 from lspin.estimators import settings
 from lspin.estimators.posing import check_panel, check_together, plan_fits, pose, unwrap_eval_set
 from lspin.estimators.saving import SavedModel, restored, storable, write_model
 from lspin.estimators.summarising import remember, summarise
-from lspin.explanation.record import Explanation, explain
+from lspin.explanation.joining import explain
+from lspin.explanation.record import Explanation
 from lspin.explanation.summary import Summary
 from lspin.fitting.ensemble import (
     GROUPS,
@@ -46,6 +47,7 @@ from lspin.fitting.found import (
     tell_structure,
 )
 from lspin.fitting.judging import Standing
+from lspin.fitting.keeping import telling_what_is_kept
 from lspin.fitting.needs import find_needed
 from lspin.fitting.panels import PanelSize
 from lspin.fitting.path import Candidate
@@ -172,32 +174,33 @@ class LSPINBase(TransformerMixin, TableEstimator):
         X = X if feature_names is None else name_columns(X, feature_names)
         self._validate_params()
         check_together(self)
-        given = self._take(X, y, sample_weight)
-        problem = pose(self, given)
-        valid = None if eval_set is None else self._read_eval_set(eval_set, problem.encoding, problem.kind)
-        rng = check_random_state(self.random_state)
-        split_seed, panels = draw_seed(rng), None
-        if self.n_panel is not None:
-            check_panel(self, problem)
-            panels = limit_columns(
-                problem,
-                valid,
-                self.n_panel,
-                n_features=self.n_features,
-                fraction=self.validation_fraction,
-                seed=split_seed,
-                with_networks=self.start != GROUPS,
-            )
-            problem = pose(self, given, panels.for_networks.encoding.features)
-        plan = plan_fits(self, problem)
-        solution = solve(problem, valid, plan, rng, split_seed=split_seed, panels=panels)
+        with noting() as noted, telling_what_is_kept():
+            given = self._take(X, y, sample_weight)
+            problem = pose(self, given)
+            valid = None if eval_set is None else self._read_eval_set(eval_set, problem.encoding, problem.kind)
+            rng = check_random_state(self.random_state)
+            split_seed, panels = draw_seed(rng), None
+            if self.n_panel is not None:
+                check_panel(self, problem)
+                panels = limit_columns(
+                    problem,
+                    valid,
+                    self.n_panel,
+                    n_features=self.n_features,
+                    fraction=self.validation_fraction,
+                    seed=split_seed,
+                    with_networks=self.start != GROUPS,
+                )
+                problem = pose(self, given, panels.for_networks.encoding.features)
+            plan = plan_fits(self, problem)
+            solution = solve(problem, valid, plan, rng, split_seed=split_seed, panels=panels)
         with deferring() as interrupt:
             self._keep(solution)
             self._matched = match_groups(self.members_, given.rows.grid, given.rows.weight)
             self._learn_from(given.kind, given.rows, predict_counted(self.members_, given.rows.grid).outputs)
             self._summary, self.feature_importances_, n_explained = remember(self, given.rows)
             self._counted = np.array([n_explained, len(given.rows.target)])
-        if solution.remark is None and interrupt.asked:
+        if solution.remark is None and (interrupt.asked or noted.asked):
             solution = solution._replace(remark="interrupted: the fit was finished already and is whole")
         self._warn(solution)
         return self
@@ -444,7 +447,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
             Open gates and contributions of each row; :func:`lspin.plots.waterfall` draws one.
         """
         check_is_fitted(self)
-        return explain(self, X)
+        return explain(self, X, shown=bool(self.verbose))
 
     def summary(self, X: Any = None) -> Summary:
         """What the model rests on, feature by feature and, where groups were found, group by group.

@@ -15,7 +15,7 @@ from lspin.fitting.problem import (
     read_affinity,
     suitable_anchor,
 )
-from lspin.fitting.recipe import MANY_COLUMNS, NONLINEAR, WIDE, Recipe, look_at_context, recipe_for
+from lspin.fitting.recipe import NONLINEAR, WIDE, Recipe, look_at_context, recipe_for
 from lspin.tables.context import find_columns
 from lspin.tables.encoding import Encoding, Manner, give_context, learn_encoding
 from lspin.tables.grid import Rows
@@ -85,7 +85,18 @@ def pose(asked: Any, given: Given, panel: np.ndarray | None = None) -> Problem:
         batch_size=int(asked.batch_size),
         patience=np.inf if asked.patience is None else float(asked.patience),
         tolerance=TOLERANCES[asked.rule],
+        on_few=_pose_on_few(asked, layers, rows, kind, is_many=wide or rising),
     )
+
+
+def _pose_on_few(
+    asked: Any, layers: tuple[int, ...], rows: Rows, kind: Kind, *, is_many: bool
+) -> tuple[tuple[int, ...], Recipe] | None:
+    """A nonlinear predictor and its recipe, where a linear one was not asked for but follows from many columns."""
+    if layers or not is_many or not isinstance(asked.hidden_layer_sizes, str) or len(rows.target) < FEW_ROWS:
+        return None
+    recipe = _choose_recipe(asked, NONLINEAR_LAYERS, None, rows, kind, is_wide=False, is_rising=False)
+    return NONLINEAR_LAYERS, recipe
 
 
 def _refuse_centering(manner: Manner, rows: Rows) -> None:
@@ -174,9 +185,8 @@ def _refuse_groups(asked: Any, problem: Problem, reason: str | None) -> None:
         )
     if not suits_groups(problem):
         raise ValueError(
-            f"start='groups' needs a dense table; with more rows than columns, {MANY_COLUMNS} columns at most. "
-            f"This {'sparse' if problem.rows.grid.is_sparse else 'dense'} one has {problem.n_rows} distinct rows "
-            f"and {len(problem.encoding.owners)} columns of numbers (a category has one for each level)"
+            "start='groups' needs a dense table, and this one is sparse (a sparse matrix, or "
+            "zero_is_absent=True): give X.toarray(), or leave start at 'auto'"
         )
 
 

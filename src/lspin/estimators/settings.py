@@ -11,7 +11,8 @@ AUTO = StrOptions({"auto"})
 HIDDEN_LAYER_SIZES = Setting(
     [AUTO, tuple, list],
     "Widths of the prediction network's hidden layers; `()` is a linear predictor (LLSPIN). `'auto'`: two "
-    "layers of 50 units; linear if the table has fewer than 80 rows, fewer rows than columns, or is sparse.",
+    "layers of 50 units; linear if the table has fewer than 80 rows, fewer rows than columns, more than 300 "
+    "columns, or is sparse. With many columns, layers of 50 units compete on those that boosted trees need.",
 )
 GATE_HIDDEN_LAYER_SIZES = Setting(
     [None, tuple, list],
@@ -45,9 +46,9 @@ START = Setting(
     [StrOptions({"auto", "groups", "networks"})],
     "What a model starts from. `'networks'`: random networks, which are trained. `'groups'`: groups of rows, told "
     "apart by many columns or by one, each with a few columns that count; it needs no training, but a dense "
-    "table, and at most 300 columns unless there are fewer rows. `'auto'`: the better of both on held-out "
-    "rows; networks alone if other parameters ask for them (layers, anchor, stability, diversity, sparsity, "
-    "or members without bootstrap). With a context, only its columns tell the groups.",
+    "table. `'auto'`: the better of both on held-out rows; networks alone if other parameters ask for them "
+    "(layers, anchor, stability, diversity, sparsity, or members without bootstrap). With a context, only its "
+    "columns tell the groups.",
 )
 CONTEXT = Setting(
     [None, "array-like"],

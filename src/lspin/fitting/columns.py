@@ -40,7 +40,7 @@ class Order:
     @cached_property
     def needed_by_trees(self) -> list[int]:
         """By what boosted trees lose without each, whatever the rule it is part of."""
-        return rank_by_trees(self.basis.rows, self.basis.whole, self.basis.kind)
+        return rank_by_trees(self.basis.rows, self.basis.whole, self.basis.kind).order
 
     @cached_property
     def telling(self) -> list[int]:

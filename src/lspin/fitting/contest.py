@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from lspin.core.interrupts import obey
 from lspin.fitting.calibration import find_spread
 from lspin.fitting.groups import (
     Basis,
@@ -20,9 +21,8 @@ from lspin.fitting.groups import (
 )
 from lspin.fitting.judging import excess
 from lspin.fitting.levels import AS_GOOD, Contender, Level
-from lspin.fitting.path import Choice, Split, held_out_loss, predict_held_out
-from lspin.fitting.problem import Problem, has_many_columns
-from lspin.fitting.trees import tree_errors
+from lspin.fitting.path import Choice, Split, predict_held_out
+from lspin.fitting.problem import Problem
 from lspin.structure.divisions import ALL, GIVEN, RULES, RULES_OF_CONTEXT, WHOLE, Rule
 from lspin.structure.mixture import MOST_TERMS
 from lspin.structure.screening import rank_related
@@ -32,12 +32,12 @@ from lspin.tables.grid import Rows, take_rows
 FEWEST_JUDGED = 800  # rows that decide between models of groups, as long as there are as many
 N_SMALL_FOLDS = 10  # of a small table: with more rows to learn from, folds find as many columns as the whole
 MOST_ROWS = 20_000  # that a model of groups is judged by; the chosen one learns from all
+MOST_ENTRIES = 2_000_000  # of these rows, if there are more rows than columns
 CLEARLY = 2.0  # standard errors by which groups must be better than none
 N_FINALISTS = 3  # rules of which a few levels are judged
 SKETCHED = (2, 4, 8, 16, 32)  # their numbers of terms
-TIE = 1.0  # standard errors within which a model of groups is preferred to a network
-HOPELESS = 1.0  # standard errors by which trees must be worse than groups for no network to be tried
-FAR_BEHIND = 0.1  # of what a model of groups gains: a network that is behind by more is not looked at further
+TIE = 1.0  # standard errors within which a model of groups is preferred to a network,
+FAR_FEWER = 0.5  # unless that has at most this part of its features
 PENALTIES = tuple(float(penalty) for penalty in np.geomspace(1e-3, 8, 11))
 FEWER = 3.0  # factor between two numbers of columns that a ridge of a wide table is tried with
 MANY_RIDGES = 1000  # rows up to which it is; beyond, all columns only
@@ -57,15 +57,20 @@ class Trial(NamedTuple):
     valid: Rows
 
 
-def find_contender(problem: Problem, splits: list[Split], n_features: int | None = None) -> Contender | None:
-    """Judge models of groups on held-out rows; nothing where table or target do not suit them."""
+def find_contender(
+    problem: Problem, splits: list[Split], n_features: int | None = None, found: list[Level] | None = None
+) -> Contender | None:
+    """Judge models of groups on held-out rows; nothing where table or target do not suit them.
+
+    What is judged is added to ``found``, so that an interrupt leaves it there.
+    """
     if not splits or not suits_groups(problem):
         return None
     with threadpool_limits(1):  # several threads for small matrices cost more than they gain
-        return judge_groups(problem, splits, n_features)
+        return judge_groups(problem, splits, n_features, [] if found is None else found)
 
 
-def judge_groups(problem: Problem, splits: list[Split], n_features: int | None) -> Contender:
+def judge_groups(problem: Problem, splits: list[Split], n_features: int | None, found: list[Level]) -> Contender:
     """The best rule and number of terms on held-out rows."""
     glances, orders = find_glances(problem, splits)
     errors = {rule: np.concatenate([glance.errors for glance in made]) for rule, made in glances.items()}
@@ -73,9 +78,9 @@ def judge_groups(problem: Problem, splits: list[Split], n_features: int | None) 
     n_groups = {rule: len(made[0].found.mixture.offsets) for rule, made in glances.items()}
     finalists = [WHOLE, *list_finalists(errors, weight, n_groups)]
     trials = {rule: make_trials(splits, glances[rule]) for rule in finalists}
-    sketches = {rule: sketch(problem, rule, trials[rule]).losses for rule in finalists}
+    sketches = {rule: sketch(problem, rule, trials[rule], found).losses for rule in finalists}
     rules = dict.fromkeys([WHOLE, choose_rule(sketches, weight, n_groups)])
-    levels = [level for rule in rules for level in walk(problem, rule, trials[rule])]
+    levels = [level for rule in rules for level in walk(problem, rule, trials[rule], found)]
     if problem.is_wide:
         training = [glance.found for glance in glances[WHOLE]]
         levels += [judge_ridge(problem, splits, training, orders, count) for count in count_many(problem)]
@@ -83,8 +88,8 @@ def judge_groups(problem: Problem, splits: list[Split], n_features: int | None) 
 
 
 def suits_groups(problem: Problem) -> bool:
-    """Whether models of groups can do a table: a dense one that is wide or has not hundreds of columns."""
-    return not problem.rows.grid.is_sparse and (problem.is_wide or not has_many_columns(problem.encoding))
+    """Whether models of groups can do a table: a dense one."""
+    return not problem.rows.grid.is_sparse
 
 
 def find_glances(problem: Problem, splits: list[Split]) -> tuple[dict[Rule, list[Glance]], list[np.ndarray]]:
@@ -124,7 +129,8 @@ def make_trials(splits: list[Split], glances: list[Glance]) -> list[Trial]:
 
 def take_training(problem: Problem, split: Split) -> tuple[Rows, Encoding]:
     """The training rows of a split, or as many as it takes to judge, and what is learned of their columns."""
-    step = -(-len(split.train) // MOST_ROWS)
+    most = MOST_ROWS if problem.is_wide else min(MOST_ROWS, MOST_ENTRIES // len(problem.encoding.owners))
+    step = -(-len(split.train) // most)
     rows = take_rows(problem.rows, split.train[::step])._replace(weight=split.weight[::step])
     return rows, relearn_encoding(rows, problem.encoding) if split.panel is None else split.panel.encoding
 
@@ -155,42 +161,44 @@ def choose_rule(losses: dict[Rule, np.ndarray], weight: np.ndarray, n_groups: di
     return min(close, key=lambda rule: (n_groups[rule], mean(rule)))
 
 
-def walk(problem: Problem, rule: Rule, trials: list[Trial]) -> list[Level]:
+def walk(problem: Problem, rule: Rule, trials: list[Trial], found: list[Level]) -> list[Level]:
     """All levels of a rule's path: no term, few at penalties near the best for fewer, the most at any penalty."""
     *counts, most = sorted({count for trial in trials for count in trial.basis.ladder})
     levels: list[Level] = []
     first = 0
     for n_terms in counts:
         penalties = PENALTIES[first:] if n_terms else PENALTIES[:1]
-        tried = raise_penalty(problem, Setting(rule, n_terms), trials, penalties)
+        tried = raise_penalty(problem, Setting(rule, n_terms), trials, found, penalties)
         levels += tried
         # More columns mostly want a stronger penalty, at times one that is a little weaker.
         first = max(PENALTIES.index(min(tried, key=lambda level: level.loss).setting.penalty) - 1, 0)
-    return levels + [make_level(problem, Setting(rule, most, penalty), trials) for penalty in PENALTIES]
+    return levels + [make_level(problem, Setting(rule, most, penalty), trials, found) for penalty in PENALTIES]
 
 
-def sketch(problem: Problem, rule: Rule, trials: list[Trial]) -> Level:
+def sketch(problem: Problem, rule: Rule, trials: list[Trial], found: list[Level]) -> Level:
     """The best of a few levels of a rule's path."""
-    levels = [make_level(problem, Setting(rule, n_terms), trials) for n_terms in SKETCHED]
+    levels = [make_level(problem, Setting(rule, n_terms), trials, found) for n_terms in SKETCHED]
     return min(levels, key=lambda level: level.loss)
 
 
 def raise_penalty(
-    problem: Problem, setting: Setting, trials: list[Trial], penalties: Sequence[float]
+    problem: Problem, setting: Setting, trials: list[Trial], found: list[Level], penalties: Sequence[float]
 ) -> list[Level]:
     """A level at one penalty after the other, for as long as the loss falls."""
     levels: list[Level] = []
     for penalty in penalties:
-        levels.append(make_level(problem, setting._replace(penalty=penalty), trials))
+        levels.append(make_level(problem, setting._replace(penalty=penalty), trials, found))
         if len(levels) > 1 and levels[-1].loss >= levels[-2].loss:
             break
     return levels
 
 
-def make_level(problem: Problem, setting: Setting, trials: list[Trial]) -> Level:
-    """A setting on the held-out rows of all splits."""
+def make_level(problem: Problem, setting: Setting, trials: list[Trial], found: list[Level]) -> Level:
+    """A setting on the held-out rows of all splits, added to those that were found."""
+    obey()
     members = [build_member(trial.basis, setting) for trial in trials]
-    return Level(problem, setting, members, [trial.valid for trial in trials])
+    found.append(Level(problem, setting, members, [trial.valid for trial in trials]))
+    return found[-1]
 
 
 def count_many(problem: Problem) -> list[int]:
@@ -211,48 +219,6 @@ def judge_ridge(
     return Level(problem, Setting(ALL, n_features), members, [split.valid for split in splits])
 
 
-def find_bar(problem: Problem, contender: Contender, splits: list[Split]) -> float:
-    """The held-out loss above which a network has no prospect of winning; minus infinity where none is tried.
-
-    What may escape groups of linear rules? Of a wide table: something, unless a sparse model is clearly better
-    than a ridge of all columns, from which networks start. Of another: nothing, if boosted trees are worse. Trees
-    take a tenth of a second, and what networks learn beyond linear rules, trees learn in part. Where trees are
-    clearly better, there is no bar. Trees are not asked of a few dozen rows, which they can hardly divide; the
-    networks are linear then. Where a row tells little, as of a hazard, trees learn its noise and are not
-    asked, and there is no bar either.
-    """
-    chosen, dense = contender.level, contender.dense
-    if problem.is_wide:
-        is_clear = excess(dense.losses, chosen.losses, chosen.weight) >= CLEARLY
-        return -np.inf if is_clear else near_bar(problem, contender, splits)
-    if problem.kind.tells_little:
-        return np.inf
-    if not problem.prediction_layers:
-        return near_bar(problem, contender, splits)
-    errors = np.concatenate([ask_trees(problem, split) for split in splits])
-    places = contender.find([split.valid for split in splits])
-    behind = excess(errors, chosen.errors[places], chosen.weight[places])
-    if behind >= HOPELESS:
-        return -np.inf
-    return np.inf if behind <= -CLEARLY else near_bar(problem, contender, splits)
-
-
-def ask_trees(problem: Problem, split: Split) -> np.ndarray:
-    """Squared errors of boosted trees on the held-out rows of a split."""
-    rows = take_rows(problem.rows, split.train)._replace(weight=split.weight)
-    encoding = problem.encoding if split.panel is None else split.panel.encoding
-    return tree_errors(rows, split.valid, encoding, problem.kind)
-
-
-def near_bar(problem: Problem, contender: Contender, splits: list[Split]) -> float:
-    """A held-out loss that is little above that of the best model of groups."""
-    valid = [split.valid for split in splits]
-    places = contender.find(valid)
-    reached = float(np.average(contender.level.losses[places], weights=contender.level.weight[places]))
-    constant = [np.tile(problem.kind.constant(problem.rows), (len(rows.target), 1)) for rows in valid]
-    return reached + FAR_BEHIND * max(held_out_loss(constant, valid, problem.kind) - reached, 0.0)
-
-
 def settle(problem: Problem, choice: Choice, contender: Contender, splits: list[Split]) -> Choice:
     """The network's choice, or the model of groups where that is as good on the same held-out rows."""
     if len(choice.fits) < len(splits):  # a constant, or no time for a network
@@ -261,8 +227,8 @@ def settle(problem: Problem, choice: Choice, contender: Contender, splits: list[
     factor, theirs = find_spread(problem, [said.outputs for said in predict_held_out(choice.fits, splits)], valid)
     places = contender.find(valid)
     own, weight = contender.level.spread.losses[places], contender.level.weight[places]
-    if contender.level.setting.rule == ALL:
-        # A network has far fewer features than a ridge, for which it may cost as much as on a path.
+    if choice.candidate.mean_features <= FAR_FEWER * contender.level.mean_open:
+        # For far fewer features a network may cost as much as a level of a path may.
         wins = np.average(theirs - own, weights=weight) <= problem.tolerance * contender.gain
     else:
         wins = excess(own, theirs, weight) > TIE

@@ -6,19 +6,22 @@ from typing import NamedTuple, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from lspin.core.interrupts import take_note
+from lspin.fitting.attempts import Attempt, plan_attempt
 from lspin.fitting.calibration import calibrate, spread_member
 from lspin.fitting.contest import (
     FEWEST_JUDGED,
+    MOST_ROWS,
     N_SMALL_FOLDS,
-    find_bar,
     find_contender,
     settle,
+    take_training,
 )
 from lspin.fitting.fit import Fit, Job, prepare_job
 from lspin.fitting.groups import Panel
 from lspin.fitting.judging import Standing
-from lspin.fitting.keeping import keep_finished
-from lspin.fitting.levels import Contender
+from lspin.fitting.keeping import contend_with_finished, keep_finished
+from lspin.fitting.levels import Contender, Level
 from lspin.fitting.panels import Panels, PanelSize, find_panels
 from lspin.fitting.path import (
     N_WAVES,
@@ -123,7 +126,13 @@ def solve(
     """
     seeds = [draw_seed(rng) for _ in range(max(plan.n_members, plan.n_restarts))]
     splits = list_splits(problem, valid, plan.validation_fraction, split_seed)
-    contender = _find_contender(problem, valid, plan, split_seed, panels)
+    levels: list[Level] = []
+    cut: KeyboardInterrupt | None = None
+    try:
+        contender = _find_contender(problem, valid, plan, split_seed, panels, levels)
+    except KeyboardInterrupt as error:
+        take_note()
+        contender, cut = contend_with_finished(problem, levels, plan.n_features), error
     if panels is not None and NETWORKS in plan.starts:
         splits = panels.splits
     problem = replace(problem, n_valid=max((len(split.valid.target) for split in splits), default=0))
@@ -133,12 +142,14 @@ def solve(
 
     def plan_job(choice: Choice, seed: int = seeds[0]) -> Job:
         job = _member_job(problem, splits, valid, plan, choice, seed)
-        return job if panels is None else _give_panel(problem, splits, panels, job)
+        return _give_panel(problem, choice, panels, job)
 
     try:
+        if cut is not None:
+            raise cut
         with Progress(_count_fits(plan, n_tried), shown=plan.shows_progress) as progress:
             choice = ledger.choice = _choose(problem, splits, plan, tried, progress, contender, ledger)
-            problem = problem if choice.recipe is None else replace(problem, recipe=choice.recipe)
+            problem = choice.problem or problem
             if _may_serve(problem, splits, plan, choice):
                 ledger.members[-1] = choice.fits[0]
             jobs = [plan_job(choice, seed) for seed in seeds[len(ledger.members) : plan.n_members]]
@@ -148,21 +159,22 @@ def solve(
         ]
         return Solution.of(choice, fits, len(tried), panels)
     except (KeyboardInterrupt, LostWorkerError) as error:
+        take_note()
         kept = keep_finished(problem, splits, contender, ledger, plan_job, plan.n_members, error)
         reason = str(error) if isinstance(error, LostWorkerError) else "interrupted"
         solution = Solution.of(kept.choice, kept.fits, len(tried), panels)
         return solution._replace(remark=f"{reason}: {kept.remark}")
 
 
-def _give_panel(problem: Problem, splits: list[Split], panels: Panels, job: Job) -> Job:
-    """The job with its panel: that of all rows, or of the split whose weights training goes on from."""
-    if job.setting is not None:
+def _give_panel(problem: Problem, choice: Choice, panels: Panels | None, job: Job) -> Job:
+    """The job with its panel: that of all rows, or of the split whose networks were chosen."""
+    if panels is not None and job.setting is not None:
         encoding, labels = panels.for_groups
-        return job._replace(panel=Panel(encoding, None if labels is None else labels[job.which]))
-    first = splits[0].panel if job.start is not None else None
-    if first is None:
+        return job._replace(panel=Panel(encoding, None if labels is None else labels[job.which]), judged=None)
+    # A problem with a panel that was asked for has the columns of all rows; they may differ from those of a split.
+    if choice.panel is None or (panels is not None and job.start is None):
         return job
-    return job._replace(panel=Panel(relearn_encoding(problem.rows, first.encoding), labels=None))
+    return job._replace(panel=Panel(relearn_encoding(problem.rows, choice.panel.encoding), labels=None))
 
 
 def _share(problem: Problem, jobs: list[Job], plan: Plan) -> list[Job]:
@@ -195,15 +207,18 @@ def list_splits(problem: Problem, valid: Rows | None, fraction: float, seed: int
 
 
 def _find_contender(
-    problem: Problem, valid: Rows | None, plan: Plan, seed: int, panels: Panels | None
+    problem: Problem, valid: Rows | None, plan: Plan, seed: int, panels: Panels | None, levels: list[Level]
 ) -> Contender | None:
-    """The best model of groups, where such models compete and the sparsity is to be chosen."""
+    """The best model of groups, where such models compete and the sparsity is to be chosen.
+
+    What is judged on the way is added to the ``levels``.
+    """
     if GROUPS not in plan.starts or plan.sparsity is not None:
         return None
     if panels is None:
         fraction = plan.validation_fraction
         splits = list_splits(problem, valid, fraction, seed, fewest=FEWEST_JUDGED, n_small_folds=N_SMALL_FOLDS)
-        contender = find_contender(problem, splits, plan.n_features)
+        contender = find_contender(problem, splits, plan.n_features, levels)
     else:
         contender = panels.contender
     if contender is None and NETWORKS not in plan.starts:
@@ -242,14 +257,15 @@ def _choose(
         return _match_features(problem, splits, plan, seeds[0], progress, contender, ledger)
     if plan.sparsity is not None:
         return Choice(plan.sparsity, decay, [], [])
-    bar = np.inf if contender is None else -np.inf
+    attempt = Attempt(problem, splits, np.inf if contender is None else -np.inf)
     if contender is not None and NETWORKS in plan.starts:
-        bar = find_bar(problem, contender, splits)
-    if contender is not None and bar == -np.inf:
+        attempt = plan_attempt(problem, contender, splits)
+    if contender is not None and attempt.bar == -np.inf:
         return contender.choice()
-    search = choose_rising if problem.recipe.path is not None and splits else choose_price
-    choice = search(problem, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress, ledger=ledger, bar=bar)
-    return calibrate(problem, choice, splits) if contender is None else settle(problem, choice, contender, splits)
+    posed, splits, bar = attempt
+    search = choose_rising if posed.recipe.path is not None and splits else choose_price
+    choice = search(posed, splits, seeds=seeds, n_jobs=plan.n_jobs, progress=progress, ledger=ledger, bar=bar)
+    return calibrate(posed, choice, splits) if contender is None else settle(posed, choice, contender, splits)
 
 
 def _match_features(
@@ -263,7 +279,9 @@ def _match_features(
 ) -> Choice:
     """The price of a wanted number of features, or the model of groups with so many if that is as good."""
     assert plan.n_features is not None
-    if contender is not None and (NETWORKS not in plan.starts or find_bar(problem, contender, splits) == -np.inf):
+    if contender is not None and (
+        NETWORKS not in plan.starts or plan_attempt(problem, contender, splits).bar == -np.inf
+    ):
         return contender.choice()
     sample = sample_rows(problem.rows, problem.kind, MOST_CHOSEN_ON)
     job = Job(sample, problem.rows.weight[sample], None, 0.0, fallback_decay(problem), seed)
@@ -310,6 +328,7 @@ def _member_job(
         counts = np.random.default_rng(seed).multinomial(total, weight / weight.sum())
         which, weight = which[counts > 0], counts[counts > 0].astype(np.float64)
     start = choice.starts[0] if choice.starts and goes_on(plan) else None
-    return Job(
-        which, weight, valid, choice.sparsity, choice.weight_decay, seed, setting=choice.setting, start=start
-    )
+    is_large = choice.setting is not None and problem.n_rows > MOST_ROWS and not plan.bootstrap
+    judged = take_training(problem, splits[0])[0] if is_large else None
+    settings = choice.sparsity, choice.weight_decay, seed
+    return Job(which, weight, valid, *settings, setting=choice.setting, start=start, judged=judged)

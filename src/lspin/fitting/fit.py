@@ -8,15 +8,17 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from lspin.core.arrays import bucket_size, pad
+from lspin.core.interrupts import import_apart
 from lspin.core.lspin import GATES_SETTLE, LocallySparse
 from lspin.core.model import ANY_PRICE, Architecture, Networks, Start, Strengths, Tuning, init_networks
 from lspin.core.networks import Layer
 from lspin.core.penalties import squared_distances
 from lspin.core.rows import AnyTable, Dense, place_dense, place_entries
 from lspin.fitting.groups import Panel, Setting, make_member
+from lspin.fitting.linear import refit_predictor
 from lspin.fitting.prediction import Member, find_opened, predict_counted
 from lspin.fitting.preparation import Anchor, Prepared, Problem, gated_inputs, look, prepare
-from lspin.fitting.recipe import count_epochs
+from lspin.fitting.recipe import MOST_BATCHES, count_epochs
 from lspin.tables.encoding import Encoding, context_blocks, missing_flags, relearn_encoding
 from lspin.tables.grid import Rows, take_grid, take_rows
 
@@ -46,6 +48,7 @@ class Job(NamedTuple):
     start: Networks | None = None  # weights to go on from, in training's own form
     setting: Setting | None = None  # of a model of groups, which needs no training
     panel: Panel | None = None  # of the training rows, where it is another than the problem's
+    judged: Rows | None = None  # rows in which the groups were found when they were judged, of a large table
 
 
 class Fit(NamedTuple):
@@ -92,11 +95,19 @@ def fit_job(problem: Problem, job: Job, report: Report | None = None) -> Fit:
 
 
 def fit_groups(problem: Problem, job: Job, rows: Rows) -> Fit:
-    """A model of groups as it was chosen; of one group, where these rows cannot be divided that way."""
+    """A model of groups as it was chosen; of one group, where these rows cannot be divided that way.
+
+    Of a large table, groups and columns are those that were judged, and the rows tell the weights. Found anew in
+    all rows, the groups may be others: a rule names the column that divides the rows best, and two may be as good.
+    """
     assert job.setting is not None
     with threadpool_limits(1):  # several threads for small matrices cost more than they gain
-        encoding, labels = learn_row_encoding(problem, job, rows), None if job.panel is None else job.panel.labels
-        member = make_member(rows, encoding, problem.kind, job.setting, labels)
+        divided = rows if job.judged is None else job.judged
+        encoding = learn_row_encoding(problem, job, divided)
+        labels = None if job.panel is None else job.panel.labels
+        member = make_member(divided, encoding, problem.kind, job.setting, labels)
+        if job.judged is not None:
+            member = refit_predictor(member, rows, problem.kind.loss, job.setting.penalty)
     outputs, n_open = predict_counted([member], rows.grid)
     loss = problem.kind.loss.average(outputs, rows.target, rows.weight / rows.weight.sum())
     return Fit(member, np.array([[loss, np.nan, np.average(n_open, weights=rows.weight)]]))
@@ -155,6 +166,7 @@ def _train(
     n_steps: int | None = None,
 ) -> "tuple[Prepared, Trained]":
     """Go through a part of the schedule, of given length if ``n_steps`` says so."""
+    import_apart("lspin.core.training")
     from lspin.core.training import refuse_divergence, train
 
     prepared = prepare_rows(problem, job, rows) if job.prepared is None else job.prepared
@@ -170,9 +182,10 @@ def _train(
     rng = np.random.default_rng(job.seed)
     start = start_networks(rng, architecture, problem.recipe.start, prepared.anchor)
     n_batches = max(len(rows.target) // batch_size, 1)
-    max_epochs = problem.max_epochs or count_epochs(problem.recipe, n_batches)
+    most_batches = n_batches if problem.max_epochs else min(n_batches, MOST_BATCHES)
+    max_epochs = problem.max_epochs or count_epochs(problem.recipe, most_batches)
     if n_steps is not None:
-        max_epochs = min(max_epochs, int(np.ceil(n_steps / (n_batches * (end - begin)))))
+        max_epochs = min(max_epochs, int(np.ceil(n_steps / (most_batches * (end - begin)))))
     trained = train(
         LocallySparse(architecture),
         start if job.start is None else job.start,
@@ -187,6 +200,7 @@ def _train(
         keeps_stages=keeps_stages,
         begin=begin,
         end=end,
+        most_batches=most_batches,
     )
     refuse_divergence(
         trained,
@@ -259,7 +273,7 @@ def price_range(problem: Problem) -> tuple[float, float]:
     """Between which prices a run is a path; beyond any price where it is none."""
     if problem.recipe.path is None:
         return ANY_PRICE, ANY_PRICE
-    first, last = (part * problem.kind.highest_price(problem.rows) for part in problem.recipe.path)
+    first, last = (part * problem.highest_price for part in problem.recipe.path)
     return first, last
 
 

@@ -1,15 +1,18 @@
 """What a fit that is cut short leaves: the best of what is finished, and a sentence about it."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from lspin.fitting.contest import MOST_ROWS, settle
 from lspin.fitting.fit import Fit, Job, UnfinishedError, fit_constant, fit_job
-from lspin.fitting.levels import Contender
+from lspin.fitting.levels import Contender, Level
 from lspin.fitting.path import Choice, Ledger, Split
 from lspin.fitting.problem import Problem
+
+NOTHING = "interrupted before any model was finished: nothing is kept"
 
 
 class Kept(NamedTuple):
@@ -42,6 +45,20 @@ def keep_finished(
         remark = f"no fit is finished, kept the one under way after {done}, not judged on held-out rows"
         return Kept(choice, [error.fit], remark)
     raise error
+
+
+def contend_with_finished(problem: Problem, levels: list[Level], n_features: int | None) -> Contender | None:
+    """The best model of groups of those that are judged already, if any of them has a feature."""
+    return Contender(problem, levels, n_features) if any(level.n_terms for level in levels) else None
+
+
+@contextlib.contextmanager
+def telling_what_is_kept() -> Iterator[None]:
+    """Within, an interrupt that leaves no model says so."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(NOTHING) from None
 
 
 def choose_finished(

@@ -3,10 +3,16 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from lspin.core.losses import Loss
+from lspin.core.model import settled_gates, turn_gates
 from lspin.core.networks import Layer
+from lspin.core.rows import Dense
+from lspin.fitting.prediction import Member, row_blocks
+from lspin.tables.encoding import encode, gating_context
+from lspin.tables.grid import Rows, take_grid
 
 STOP = {"maxiter": 200, "ftol": 1e-7}
 
@@ -45,3 +51,27 @@ def fit_linear(
 
     first = np.concatenate([start.bias, start.weights.ravel()])
     return unpack(minimize(measure, first, jac=True, method="L-BFGS-B", options=STOP).x)
+
+
+def refit_predictor(member: Member, rows: Rows, loss: Loss, penalty: float) -> Member:
+    """The same gates with the best linear predictor behind them."""
+    (first,) = member.networks.prediction
+    gated = gate_rows(member, rows)
+    used = np.unique(gated.indices)
+    start = Layer(first.weights[used], first.bias)
+    found = fit_linear(gated[:, used], rows.target, rows.weight, loss=loss, start=start, penalty=penalty)
+    weights = first.weights.copy()
+    weights[used] = found.weights
+    return Member(member.encoding, member.networks._replace(prediction=(Layer(weights, found.bias),)))
+
+
+def gate_rows(member: Member, rows: Rows) -> sp.csr_array:
+    """The inputs of rows times their gates, with a sign, shape ``(n, n_inputs)``; most are 0."""
+    blocks = []
+    for block in row_blocks(rows.grid.n_rows, rows.grid.values.shape[1]):
+        inputs, missing = encode(take_grid(rows.grid, block), member.encoding)
+        context = Dense(gating_context(inputs, missing, member.encoding))
+        gates = settled_gates(member.networks, context, Dense(inputs), missing)
+        turned = turn_gates(member.networks, context, gates)
+        blocks.append(sp.csr_array(Dense(inputs).open(turned, member.encoding.shared_owners).values))
+    return sp.csr_array(sp.vstack(blocks, format="csr"))

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from lspin.fitting.attempts import ask_trees
 from lspin.fitting.columns import RELATED, TREES, Orders, Source
 from lspin.fitting.contest import (
     Glance,
-    ask_trees,
     find_contender,
     find_glances,
     list_finalists,

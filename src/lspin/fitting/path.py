@@ -65,7 +65,8 @@ class Choice(NamedTuple):
     setting: Setting | None = None  # of a model of groups, where that was chosen
     contest: tuple[Standing, ...] = ()  # what it was chosen from, where groups and networks compete
     starts: Sequence[Networks] = ()  # weights of each split to go on from, if a level of a rising price was chosen
-    recipe: Recipe | None = None  # of the run that was chosen, where several compete
+    problem: Problem | None = None  # as the chosen run poses it, where several compete
+    panel: Panel | None = None  # that the networks of the first split are restricted to
     spread: float = 1.0  # by which the outputs of its models are multiplied, as seen from a constant
 
     @property
@@ -361,7 +362,7 @@ def judge(price: float, decay: float, said: list[Counted], splits: list[Split], 
 
 def judge_closed(problem: Problem, splits: list[Split]) -> Tried:
     """The sparse end of the path: all gates shut, the same prediction for every row."""
-    price, decay = problem.kind.highest_price(problem.rows), fallback_decay(problem)
+    price, decay = problem.highest_price, fallback_decay(problem)
     closed = judge(price, decay, predict_constant(problem, splits), splits, problem.kind)
     return Tried(closed, [], closed.cost(problem.recipe))
 
@@ -389,7 +390,7 @@ def find_price(
     problem: Problem, n_features: int, job: Job, *, n_jobs: int | None, progress: Progress, ledger: Ledger
 ) -> Choice:
     """Search for the price at which the median training row opens the wanted number of gates."""
-    highest = problem.kind.highest_price(problem.rows)
+    highest = problem.highest_price
     low, high = 1e-5 * highest, highest
     job = prepare_job(problem, job)
     path: list[Candidate] = []

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,18 @@ class Problem:
     batch_size: int
     patience: float
     tolerance: float  # part of the best model's gain over a constant that fewer features may cost
+    on_few: tuple[tuple[int, ...], Recipe] | None = None  # layers and recipe for few columns, where all get others
     n_valid: int = 0  # the most rows any of the fits is judged by
 
     @property
     def n_rows(self) -> int:
         """Number of distinct rows."""
         return len(self.rows.target)
+
+    @cached_property
+    def highest_price(self) -> float:
+        """A sparsity at which no feature is worth its price."""
+        return self.kind.highest_price(self.rows)
 
 
 def is_wide(rows: Rows, encoding: Encoding) -> bool:

@@ -8,6 +8,7 @@ from lspin.core.model import Start
 from lspin.tables.grid import Rows
 from lspin.targets.kind import Kind
 
+MOST_BATCHES = 1600  # of an epoch: a larger table is gone through in several, so that a fit has a bounded length
 MOST_EPOCHS = 375  # as long as that leaves a recipe its fewest steps
 LINEAR_GATES_BELOW = 200  # rows: with fewer, the gates of a linear predictor are linear too
 MANY_COLUMNS = 300  # inputs beyond which the price rises through a run, and no groups of rows are looked for

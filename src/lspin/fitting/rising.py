@@ -4,12 +4,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from lspin.core.lspin import GATES_SETTLE, price_level
-from lspin.core.model import Networks, settled_gates
-from lspin.core.networks import Layer
-from lspin.core.rows import Dense
+from lspin.core.model import Networks
 from lspin.fitting.fit import (
     Fit,
     Job,
@@ -22,7 +19,7 @@ from lspin.fitting.fit import (
     training_rows,
 )
 from lspin.fitting.judging import excess, row_losses
-from lspin.fitting.linear import fit_linear
+from lspin.fitting.linear import refit_predictor
 from lspin.fitting.path import (
     ONE_ERROR,
     Candidate,
@@ -37,13 +34,12 @@ from lspin.fitting.path import (
     run_jobs,
     take_whole,
 )
-from lspin.fitting.prediction import Counted, Member, row_blocks
+from lspin.fitting.prediction import Counted
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
 from lspin.fitting.recipe import list_runs
 from lspin.fitting.running import run_tasks
-from lspin.tables.encoding import encode, gating_context
-from lspin.tables.grid import Rows, take_grid
+from lspin.tables.grid import Rows
 
 FIRST_JUDGED = 0.2  # part of the schedule before which gates have hardly learned
 EVERY = 2  # of the parts of a run, a model is judged
@@ -103,7 +99,8 @@ def choose_found(problem: Problem, found: Levels) -> Choice:
         [rung.candidate for rung in path],
         best.fits,
         starts=best.starts,
-        recipe=best.problem.recipe,
+        problem=best.problem,
+        panel=found.splits[0].panel,
     )
 
 
@@ -116,7 +113,7 @@ def finish_level(
     """
     if not choice.starts:
         return choice
-    posed = problem if choice.recipe is None else replace(problem, recipe=choice.recipe)
+    posed = choice.problem or problem
     jobs = [
         make_job(split, choice.sparsity, choice.weight_decay, seed)._replace(start=start)
         for split, start in zip(splits, choice.starts, strict=True)
@@ -187,27 +184,7 @@ def settle_stage(problem: Problem, job: Job, stage: Stage) -> Fit:
 
 def settle_predictor(problem: Problem, fit: Fit, rows: Rows) -> Fit:
     """The same gates with the best linear predictor behind them."""
-    loss, member = problem.kind.loss, fit.member
-    (first,) = member.networks.prediction
-    gated = gate_rows(member, rows)
-    used = np.unique(gated.indices)
-    start = Layer(first.weights[used], first.bias)
-    found = fit_linear(gated[:, used], rows.target, rows.weight, loss=loss, start=start, penalty=PENALTY)
-    weights = first.weights.copy()
-    weights[used] = found.weights
-    networks = member.networks._replace(prediction=(Layer(weights, found.bias),))
-    return fit._replace(member=Member(member.encoding, networks))
-
-
-def gate_rows(member: Member, rows: Rows) -> sp.csr_array:
-    """The inputs of rows times their gates, shape ``(n, n_inputs)``; most are 0."""
-    blocks = []
-    for block in row_blocks(rows.grid.n_rows, rows.grid.values.shape[1]):
-        inputs, missing = encode(take_grid(rows.grid, block), member.encoding)
-        context = Dense(gating_context(inputs, missing, member.encoding))
-        gates = settled_gates(member.networks, context, Dense(inputs), missing)
-        blocks.append(sp.csr_array(Dense(inputs).open(gates, member.encoding.shared_owners).values))
-    return sp.csr_array(sp.vstack(blocks, format="csr"))
+    return fit._replace(member=refit_predictor(fit.member, rows, problem.kind.loss, PENALTY))
 
 
 # Judging -----------------------------------------------------------------------------------------------------
@@ -225,7 +202,7 @@ def judge_rung(problem: Problem, splits: list[Split], stages: tuple[Stage, ...])
 def judge_constant(problem: Problem, splits: list[Split]) -> Rung:
     """The sparse end of every path."""
     said = predict_constant(problem, splits)
-    price = problem.kind.highest_price(problem.rows)
+    price = problem.highest_price
     candidate = judge(price, problem.recipe.usual_decay, said, splits, problem.kind)
     return Rung(candidate, [], list_losses(problem, said, splits), problem, [])
 
