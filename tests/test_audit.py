@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lspin import LSPINClassifier, LSPINCox, audit
-from lspin.audit import _make_trees, _Question, audit_leakage, draw_donors
+from lspin.audit import _make_trees, _Question, _word, audit_leakage, draw_donors
 from lspin.metrics import summarise_gates
 from lspin.survival import harrell_concordance, make_survival
 
@@ -282,11 +282,20 @@ def test_a_model_that_selects_nothing_is_judged():
     assert found.evaluator == found.mask == found.chance
 
 
-def test_a_bar_shows_progress_and_changes_nothing(classifier, table, labels, capsys):
+def test_what_is_rounded_to_nothing_has_no_sign():
+    scores = {"own": 0.8, "evaluator": 0.7, "mask": -0.0004, "chance": 0.0}
+    told = _word(scores, -0.0004, 0.002, "R²", leaks=False, doubt="")
+    assert "explains 0.0 ± 0.2 % of the target" in told
+    assert "0.000 from the mask alone" in told
+    assert "-0.0" not in told
+    assert "-0.1 ± 0.2 %" in _word(scores, -0.001, 0.002, "R²", leaks=False, doubt="")
+
+
+def test_progress_is_shown_if_asked_for_and_changes_nothing(classifier, table, labels, speaking):
     quiet = audit_leakage(classifier, table[0], labels)
-    assert capsys.readouterr().err == ""
+    assert speaking() == ""
     assert audit_leakage(classifier, table[0], labels, verbose=1) == quiet
-    assert "10/10" in capsys.readouterr().err
+    assert "lspin: 10 of 10 evaluators of the mask, 00:00 left" in speaking()
 
 
 def test_many_classes_of_many_columns_get_fewer_rounds_of_longer_steps():

@@ -8,8 +8,8 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
-from tqdm.auto import tqdm
 
+from lspin.fitting.progress import Progress
 from lspin.tables.reading import as_numbers, columns_of_inputs, read_table
 from lspin.targets import Kind, kind_of
 
@@ -57,7 +57,7 @@ class _Question(NamedTuple):
     classes: np.ndarray | None  # by code; None for a number
     folds: list[tuple[np.ndarray, np.ndarray]]
     rng: np.random.Generator
-    bar: tqdm  # moves on with each evaluator
+    progress: Progress  # moves on with each evaluator
 
     @property
     def n_outputs(self) -> int:
@@ -119,7 +119,7 @@ def audit_leakage(
     selected = _read_selection(estimator, X)
     question = _pose(estimator, y, len(selected), random_state, shows_progress=bool(verbose))
     values, seen = _read_values(X, selected)
-    with question.bar:
+    with question.progress:
         from_values = _predict_from_values(question, values, seen, evaluator)
         from_mask = _predict_from_features(question, selected[:, selected.any(axis=0)].astype(np.float64))
     alone = _combine(question, from_values)
@@ -173,14 +173,14 @@ def _word(scores: dict[str, float], gain: float, error: float, name: str, *, lea
         f"{finding}: the mask explains {_word_gain(gain, error)} of the target beyond what the "
         f"selected values do ({name} {scores['own']:.3f} of the model, {scores['evaluator']:.3f} from the "
         f"selected values, {scores['mask']:.3f} from the mask alone, {scores['chance']:.3f} by chance)."
-    )
+    ).replace("-0.000", "0.000")
 
 
 def _word_gain(gain: float, error: float) -> str:
     """A share with its standard error; what would be rounded to nothing is said to be little."""
     if max(abs(gain), error) < 0.0005:
         return "less than 0.1 %"
-    return f"{100 * gain:.1f} ± {100 * error:.1f} %".replace("-0.0", "0.0")
+    return f"{100 * gain:.1f} ± {100 * error:.1f} %".replace("-0.0 ", "0.0 ")
 
 
 # Reading ----------------------------------------------------------------------------------------------------
@@ -209,18 +209,18 @@ def _pose(estimator: Any, y: Any, n_rows: int, random_state: int, *, shows_progr
     codes, rng = kind.evaluand(tidy), np.random.default_rng(random_state)
     if not kind.has_classes:
         folds = list(KFold(min(N_FOLDS, n_rows), shuffle=True, random_state=random_state).split(codes))
-        return _Question(kind, tidy, codes, None, folds, rng, _show_bar(len(folds), shown=shows_progress))
+        return _Question(kind, tidy, codes, None, folds, rng, _show_progress(len(folds), shown=shows_progress))
     if counts.min() < 2:
         rarest = values[counts.argmin()]
         raise ValueError(f"the class {rarest!r} has one row only; the audit needs two of each, one to learn from")
     n_folds = min(N_FOLDS, int(counts.min()))
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(codes, codes))
-    return _Question(kind, tidy, codes, values, folds, rng, _show_bar(n_folds, shown=shows_progress))
+    return _Question(kind, tidy, codes, values, folds, rng, _show_progress(n_folds, shown=shows_progress))
 
 
-def _show_bar(n_folds: int, *, shown: bool) -> tqdm:
-    """A bar for the evaluators of values and of masks."""
-    return tqdm(total=2 * n_folds, desc="audit", unit="evaluator", disable=not shown)
+def _show_progress(n_folds: int, *, shown: bool) -> Progress:
+    """A part for each evaluator, of values and of masks."""
+    return Progress(2 * n_folds, shown=shown, unit="evaluators of the mask")
 
 
 def _read_values(X: Any, selected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -272,7 +272,7 @@ def _learn_and_predict(
     known = ~np.isnan(inputs).all(axis=0)  # the trees refuse a column that is always hidden, or no column
     inputs, judged = (np.column_stack([np.zeros(len(part)), part[:, known]]) for part in (inputs, judged))
     fitted = clone(evaluator or _make_trees(question, inputs)).fit(inputs, question.codes[rows])
-    question.bar.update()
+    question.progress.finish_fit()
     if question.classes is None:
         return fitted.predict(judged)[:, None]
     return np.log(np.maximum(fitted.predict_proba(judged), FLOOR))

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from lspin import LSPINRegressor
-from lspin.cli import workflow
+from lspin.explanation import explain, joining
 from lspin.explanation.joining import join_explanations
 
 RNG = np.random.default_rng(0)
@@ -40,10 +40,13 @@ def test_parts_make_the_whole(model):
     assert_same(join_explanations([model.explain(X[a:b]) for a, b in ((0, 20), (20, 21), (21, 50))]), whole)
 
 
-def test_the_command_line_explains_part_by_part_and_says_how_far_it_is(model, monkeypatch, capsys):
-    monkeypatch.setattr(workflow, "ROWS_AT_ONCE", 20)
-    monkeypatch.setattr("lspin.fitting.progress.SECONDS_BETWEEN_LINES", 0.0)
-    assert_same(workflow.explain_parts(model, X, shown=True), model.explain(X))
-    assert "lspin: 1.0 of at most 3 parts explained" in capsys.readouterr().err
-    workflow.explain_parts(model, X, shown=False)
-    assert capsys.readouterr().err == ""
+def test_rows_are_explained_part_by_part_and_a_model_that_speaks_says_how_far_it_is(model, speaking, monkeypatch):
+    whole = model.explain(X)
+    monkeypatch.setattr(joining, "ROWS_AT_ONCE", 20)
+    assert_same(explain(model, X, shown=True), whole)
+    assert "lspin: 1 of 3 parts explained, 00:00 left" in speaking()
+    assert_same(model.explain(X), whole)
+    assert speaking() == ""
+    monkeypatch.setattr(model, "verbose", 1)
+    model.explain(X)
+    assert "of 3 parts explained" in speaking()

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from lspin.targets.verdicts import word_number
+
 MOST_SAMPLES = 10
 MOST_FEATURES = 6  # of a sample
 RAISES, LOWERS = "#D55E00", "#0072B2"  # as in the figures
@@ -43,7 +45,7 @@ def _row(explanation: Any, sample: int, largest: float) -> str:
 
 def _feature(explanation: Any, entry: int, added: float, largest: float) -> str:
     value = explanation.open_values[entry]
-    shown = value if isinstance(value, str) else f"{value:.4g}"
+    shown = value if isinstance(value, str) else word_number(value, 4)
     name = explanation.feature_names[explanation.columns[entry]]
     width = round(WIDEST * abs(added) / largest) if largest > 0 else 0
     bar = (

@@ -305,25 +305,6 @@ class Explanation:
         return tuple(self.feature_names[typical[np.argsort(-weight[typical], kind="stable")]].tolist())
 
 
-def explain(estimator: Any, X: Any) -> Explanation:
-    """Explain the predictions of a fitted estimator for the rows of a table.
-
-    Parameters
-    ----------
-    estimator
-        Fitted estimator.
-    X
-        Table with the columns that the model was fitted on.
-
-    Returns
-    -------
-    Explanation
-        Open gates and contributions of each row.
-    """
-    table = estimator._read(X)
-    return explain_table(estimator, table, _name_samples(X, table.n_rows))
-
-
 def explain_table(estimator: Any, table: Grid, sample_names: np.ndarray) -> Explanation:
     """Explain the predictions for the rows of a table that was read already."""
     parts = [attribute(member, table) for member in estimator.members_]
@@ -368,7 +349,8 @@ def _join_methods(parts: list[Attribution]) -> np.ndarray:
     return np.where(sampled, SAMPLED, parts[0].methods)
 
 
-def _name_samples(X: Any, n_samples: int) -> np.ndarray:
+def name_samples(X: Any, n_samples: int) -> np.ndarray:
+    """The names of the rows of a frame, else their numbers from 0."""
     names = X.index if isinstance(X, pd.DataFrame) else X.obs_names if is_anndata(X) else range(n_samples)
     return np.array([str(name) for name in names], object)
 
