@@ -6,7 +6,9 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from lspin import LSPINClassifier, LSPINCox
+from lspin.baselines import CoxLasso
 from lspin.conformal import cross_conformal, split_conformal
+from lspin.survival import StepFunction, make_survival
 
 RNG = np.random.default_rng(0)
 
@@ -24,6 +26,7 @@ def draw_classes(n_rows, rng=RNG):
 X, Y = draw(120)
 X_CLASSES, CLASSES = draw_classes(240)
 X_NEW, _ = draw(50)
+TIMES = make_survival(np.exp(-Y), np.ones(120, bool))
 
 
 def test_split_intervals_are_mapies():
@@ -122,6 +125,13 @@ def test_too_few_rows_promise_everything():
     assert split_conformal(labels, X_CLASSES[120:125], CLASSES[120:125]).predict_set(X_NEW).to_numpy().all()
 
 
+def test_progress_is_shown_if_asked_for(speaking):
+    cross_conformal(LinearRegression(), X, Y)
+    assert speaking() == ""
+    cross_conformal(LinearRegression(), X, Y, verbose=1)
+    assert "lspin: 5 of at most 5 fits, 00:00 left" in speaking()
+
+
 def test_what_makes_no_sense_is_refused():
     model, labels = LinearRegression().fit(X, Y), LogisticRegression().fit(X_CLASSES, CLASSES)
     with pytest.raises(ValueError, match="sets are for classes"):
@@ -132,6 +142,71 @@ def test_what_makes_no_sense_is_refused():
         split_conformal(model, X, Y).predict_interval(X_NEW, coverage=90)
     with pytest.raises(ValueError, match="by_class=True is for classes"):
         split_conformal(model, X, Y, by_class=True)
-    cox = LSPINCox(start="groups", random_state=0).fit(X[:60], (np.exp(-Y[:60]), np.ones(60, bool)))
-    with pytest.raises(ValueError, match="times that are censored need more"):
-        split_conformal(cox, X, Y)
+    times = split_conformal(CoxLasso(0.1).fit(X, TIMES), X, TIMES)
+    with pytest.raises(ValueError, match="predict_lower for times"):
+        times.predict_interval(X_NEW)
+    with pytest.raises(ValueError, match="lower bounds are for survival times"):
+        split_conformal(model, X, Y).predict_lower(X_NEW)
+
+
+def draw_times(n_rows, rng, censored):
+    """Rows, observed times with events, and the times of the events, which only a simulation knows."""
+    X = rng.normal(size=(n_rows, 3))
+    time = rng.weibull(1.5, n_rows) * np.exp(X[:, 0] - 0.5 * X[:, 1] ** 2)  # not what the model assumes
+    # Those at high risk leave earlier.
+    end = rng.exponential(3 * np.exp(0.5 * X[:, 0])) if censored else np.full(n_rows, np.inf)
+    return X, make_survival(np.minimum(time, end), time <= end), time
+
+
+def lower_by_hand(model, X_held, y_held, x_new, coverage):
+    """The least of all observed times that is no stranger than the strangest share of held-out rows."""
+    hazard = StepFunction(model.unique_times_, model.cumulative_baseline_hazard_, before=0.0)
+
+    def strangeness(x, time):
+        return hazard(min(time, model.unique_times_[-1])) * np.exp(model.predict(x[None])[0])
+
+    seen = sorted(strangeness(x, time) for x, time in zip(X_held, y_held["time"], strict=True))
+    least = seen[int((1 - coverage) * (len(seen) + 1)) - 1]
+    known = [time for time in model.unique_times_ if strangeness(x_new, time) >= least]
+    return min(known, default=model.unique_times_[-1])
+
+
+def test_lower_bounds_are_those_of_a_slow_loop():
+    X, y, _ = draw_times(140, np.random.default_rng(3), censored=True)
+    model = CoxLasso(0.05).fit(X[:80], y[:80])
+    bounds = split_conformal(model, X[80:], y[80:]).predict_lower(X_NEW[:20], coverage=0.8)
+    np.testing.assert_allclose(bounds, [lower_by_hand(model, X[80:], y[80:], x, 0.8) for x in X_NEW[:20]])
+
+
+@pytest.mark.parametrize("censored", [False, True])
+@pytest.mark.parametrize("make", ["split", "cross"])
+def test_patients_live_to_see_their_bound_as_often_as_asked_for(make, censored):
+    rng, shares = np.random.default_rng(0), []
+    for _ in range(15):
+        X, y, _ = draw_times(160, rng, censored)
+        X_new, _, true = draw_times(200, rng, censored)
+        if make == "split":
+            found = split_conformal(CoxLasso(0.05).fit(X[:80], y[:80]), X[80:], y[80:])
+        else:
+            found = cross_conformal(CoxLasso(0.05), X, y)
+        bounds = found.predict_lower(X_new, coverage=0.8)
+        shares.append(np.mean(true >= bounds))
+        assert np.ptp(bounds) > 0.1  # of each patient, not one for all
+    # Without censoring as often as asked for, with it no less often.
+    assert 0.77 < np.mean(shares) < (0.9 if censored else 0.84)
+
+
+def test_few_rows_and_a_high_coverage_bound_nothing():
+    X, y, _ = draw_times(88, np.random.default_rng(3), censored=True)
+    model = CoxLasso(0.05).fit(X[:80], y[:80])
+    assert (split_conformal(model, X[80:], y[80:]).predict_lower(X_NEW, coverage=0.9) == 0).all()
+
+
+def test_our_survival_model_has_bounds():
+    X, y, _ = draw_times(100, np.random.default_rng(3), censored=True)
+    model = LSPINCox(start="groups", random_state=0).fit(X[:60], y[:60])
+    pair = y["time"][60:], y["event"][60:]
+    np.testing.assert_array_equal(
+        split_conformal(model, X[60:], pair).predict_lower(X_NEW),
+        split_conformal(model, X[60:], y[60:]).predict_lower(X_NEW),
+    )

@@ -1,4 +1,4 @@
-"""Conformal prediction: sets of classes and intervals of responses that hold the truth as often as asked for."""
+"""Conformal prediction: sets of classes, intervals and bounds that hold the truth as often as asked for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from lspin.fitting.progress import Progress
-from lspin.targets import Kind, kind_of
+from lspin.survival import StepFunction
+from lspin.targets import KINDS, Kind, kind_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,7 @@ class Conformal:
 
     models: list[Any]
     kind: Kind
-    scores: np.ndarray  # (n,), how wrong the model was about each row: distance, or 1 - probability of its class
+    scores: np.ndarray  # (n,), of each row: distance, 1 - probability of its class, or hazard up to its time
     fold: np.ndarray  # (n,), which model had not seen the row
     codes: np.ndarray | None  # (n,), class of each row, if coverage is to hold within each class
 
@@ -48,8 +49,8 @@ class Conformal:
             Lower and upper end; infinite where there are too few rows for the coverage.
 
         """
-        if self.kind.has_classes:
-            raise ValueError("intervals are for a response; for classes use predict_set")
+        if self.kind.has_classes or self.kind.task == "survive":
+            raise ValueError("intervals are for a response; use predict_set for classes, predict_lower for times")
         _check_coverage(coverage)
         predictions = [np.asarray(model.predict(X), float) for model in self.models]
         if len(predictions) == 1:
@@ -92,6 +93,40 @@ class Conformal:
         index = X.index if isinstance(X, pd.DataFrame) else None
         return pd.DataFrame(inside, index=index, columns=pd.Index(self.kind.labels, name="class"))
 
+    def predict_lower(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """Times that patients live to see without the event: lower bounds of survival times.
+
+        Parameters
+        ----------
+        X : table
+            Rows to predict.
+        coverage : float, default=0.9
+            Share of new rows whose event comes at the bound or later.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_samples,)
+            Bounds, in the unit of the times; 0 where there are too few rows for the coverage.
+
+        Notes
+        -----
+        The bound is one of the time of observation, which ends with the event or with censoring. The event does
+        not come before that, so the bound holds for it too, whatever decides who is censored (Candès, Lei and Ren,
+        2023). Where many are censored early, it is lower than it need be.
+
+        """
+        if self.kind.task != "survive":
+            raise ValueError("lower bounds are for survival times; use predict_interval or predict_set")
+        _check_coverage(coverage)
+        rank = int(np.floor((1 - coverage) * (len(self.scores) + 1) + 1e-9))
+        if rank == 0:
+            return np.zeros(X.shape[0])
+        times = np.empty((X.shape[0], len(self.scores)))
+        for place, model in enumerate(self.models):
+            own = self.fold == place
+            times[:, own] = _find_times(model, self.scores[own] / np.exp(model.predict(X))[:, None])
+        return np.partition(times, rank - 1, axis=1)[:, rank - 1]
+
 
 def split_conformal(model: Any, X: Any, y: Any, *, by_class: bool = False) -> Conformal:
     """Calibrate a fitted model on rows that it has not seen.
@@ -99,7 +134,7 @@ def split_conformal(model: Any, X: Any, y: Any, *, by_class: bool = False) -> Co
     Parameters
     ----------
     model : estimator
-        Fitted classifier or regressor, of this package or of scikit-learn.
+        Fitted classifier or regressor, of this package or of scikit-learn, or a survival model of this package.
     X, y : table and target
         Rows that took no part in the fit, not even in the choice of its settings.
     by_class : bool, default=False
@@ -114,8 +149,9 @@ def split_conformal(model: Any, X: Any, y: Any, *, by_class: bool = False) -> Co
     Notes
     -----
     If new rows are exchangeable with these, the truth is in the set or interval with the probability that is asked
-    for, whatever the model (Vovk et al. 2005; sets are those of Sadinle et al. 2019). That holds on average over
-    all patients, not for each one.
+    for, whatever the model (Vovk et al. 2005; sets are those of Sadinle et al. 2019; bounds of survival times come
+    from the predicted distribution of each row, as in Chernozhukov et al. 2021). That holds on average over all
+    patients, not for each one.
 
     Examples
     --------
@@ -152,7 +188,7 @@ def cross_conformal(
     Parameters
     ----------
     estimator : estimator
-        Classifier or regressor. It is cloned.
+        Classifier, regressor or survival model. It is cloned.
     X, y : table and target
         All rows: none has to be set aside.
     n_folds : int, default=5
@@ -178,10 +214,9 @@ def cross_conformal(
 
     """
     X = X if hasattr(X, "shape") else np.asarray(X)
-    target = np.asarray(y)
-    is_classifier = hasattr(estimator, "predict_proba")
-    strata = target if is_classifier else np.zeros(len(target))
-    parting = StratifiedKFold if is_classifier else KFold
+    target, strata = _read_target(estimator, y)
+    parting = KFold if strata is None else StratifiedKFold
+    strata = np.zeros(len(target)) if strata is None else strata
     folds = list(parting(n_folds, shuffle=True, random_state=random_state).split(strata, strata))
     run = Parallel(n_jobs=n_jobs, return_as="generator")
     models = []
@@ -199,14 +234,21 @@ def cross_conformal(
     return Conformal(models, kind, scores, fold, codes if by_class else None)
 
 
+def _read_target(estimator: Any, y: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """The target, and what folds are to have equal shares of: classes or events."""
+    if hasattr(estimator, "predict_survival_function"):
+        target = KINDS["survive"]().tidy(y)
+        return target, target["event"]
+    target = np.asarray(y)
+    return target, target if hasattr(estimator, "predict_proba") else None
+
+
 def _fit(estimator: Any, X: Any, target: np.ndarray, train: np.ndarray) -> Any:
     return clone(estimator).fit(_safe_indexing(X, train), target[train])
 
 
 def _find_kind(model: Any, by_class: bool) -> Kind:
     kind = kind_of(model)
-    if kind.task == "survive":
-        raise ValueError("conformal prediction is for classes and responses: times that are censored need more")
     if by_class and not kind.has_classes:
         raise ValueError("by_class=True is for classes")
     return kind
@@ -221,10 +263,22 @@ def _refuse_absent(models: Sequence[Any], kind: Kind) -> None:
 
 
 def _score(model: Any, X: Any, target: np.ndarray, codes: np.ndarray | None) -> np.ndarray:
-    """How wrong a model is about rows: distance to the response, or 1 - probability of the class."""
+    """How wrong a model is about rows: distance, 1 - probability of the class, or hazard up to the time."""
+    if target.dtype.names:
+        # The cumulative hazard at the end of observation, which rises with the predicted probability of it.
+        hazard = StepFunction(model.unique_times_, model.cumulative_baseline_hazard_, before=0.0)
+        last = model.unique_times_[-1]
+        return hazard(np.minimum(target["time"], last)) * np.exp(model.predict(X))
     if codes is None:
         return np.abs(target.astype(float) - model.predict(X))
     return 1 - np.asarray(model.predict_proba(X))[np.arange(len(codes)), codes]
+
+
+def _find_times(model: Any, hazards: np.ndarray) -> np.ndarray:
+    """The first time at which the cumulative baseline hazard reaches a number; the last one if it never does."""
+    places = np.searchsorted(model.cumulative_baseline_hazard_, hazards, side="left")
+    times = np.asarray(model.unique_times_)[np.minimum(places, len(model.unique_times_) - 1)]
+    return np.where(hazards > 0, times, 0.0)
 
 
 def _upper(values: np.ndarray, coverage: float) -> np.ndarray:
