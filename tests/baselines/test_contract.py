@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import lspin.baselines
-from any_target import AnyDeepSurv, AnySTGCox
+from any_target import AnyCoxLasso, AnyDeepSurv, AnySTGCox
 from lspin.baselines import (
     ContextualLassoClassifier,
     ContextualLassoRegressor,
@@ -47,6 +47,7 @@ RIVALS = [
     STGRegressor((20,), learning_rate=0.02, max_epochs=100, **SMALL),
     AnyDeepSurv((4,), max_epochs=5, **SMALL),
     AnySTGCox((4,), max_epochs=5, **SMALL),
+    AnyCoxLasso(0.05),
     ContextualLassoClassifier((20,), max_epochs=100, **SMALL),
     ContextualLassoRegressor((20,), max_epochs=100, **SMALL),
     LocalizedLassoRegressor(),

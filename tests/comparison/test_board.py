@@ -48,6 +48,13 @@ def test_scores_are_those_of_cross_validation_on_the_same_folds():
     assert board.task == "regress"
 
 
+def test_progress_is_shown_if_asked_for(speaking):
+    lspin.compare(X, RESPONSE, methods=["constant"], n_folds=4)
+    assert speaking() == ""
+    lspin.compare(X, RESPONSE, methods=["constant", "ridge"], n_folds=4, verbose=1)
+    assert "lspin: 8 of at most 8 fits, 00:00 left" in speaking()
+
+
 def test_a_given_estimator_is_judged_beside_the_others():
     board = lspin.compare(X, RESPONSE, methods=["constant"], extra={"plain": LinearRegression()}, n_folds=4)
     assert board.frame.loc["plain", "r2"] == pytest.approx(score_by_hand(LinearRegression(), RESPONSE).mean())

@@ -2,6 +2,7 @@
 
 from lspin.baselines.contextual_lasso import ContextualLassoClassifier, ContextualLassoRegressor
 from lspin.baselines.cox import DeepSurv, STGCox
+from lspin.baselines.cox_lasso import CoxLasso
 from lspin.baselines.invase import INVASEClassifier, INVASERegressor
 from lspin.baselines.l2x import L2XClassifier, L2XRegressor
 from lspin.baselines.localized_lasso import LocalizedLassoRegressor
@@ -13,6 +14,7 @@ from lspin.baselines.stg import STGClassifier, STGRegressor
 __all__ = [
     "ContextualLassoClassifier",
     "ContextualLassoRegressor",
+    "CoxLasso",
     "DeepSurv",
     "EvalXClassifier",
     "EvalXRegressor",

@@ -18,7 +18,7 @@ from lspin.cli.commands import (
     check_target,
     split_methods,
 )
-from lspin.cli.output import say, say_remarks, say_replaced, say_source, say_written, show, show_columns, show_json
+from lspin.cli.output import read_aloud, say, say_remarks, say_replaced, say_written, show, show_columns, show_json
 
 # All else is imported where it is needed, so that help does not wait for it.
 
@@ -44,6 +44,10 @@ def compare(
         str,
         typer.Option(metavar="NAMES", help="Methods, commas between; all, or familiar for all but the rivals."),
     ] = "all",
+    tune: Annotated[
+        bool,
+        typer.Option("--tune/--no-tune", help="Whether rivals and trees choose their settings, as lspin does."),
+    ] = True,
     folds: Annotated[int, typer.Option(min=2, metavar="N", help="Parts that are held out one by one.")] = 5,
     output: Annotated[
         Path | None,
@@ -57,7 +61,9 @@ def compare(
     figure: Annotated[
         Path | None,
         typer.Option(
-            "--figure", metavar="FILE", help="Where to draw it: .png, .svg or .pdf (needs lspin[plots])."
+            "--figure",
+            metavar="FILE",
+            help="Where to draw it: .png, .svg or .pdf (needs lspin\\[plots]).",
         ),
     ] = None,
     id_column: IdOption = None,
@@ -73,7 +79,6 @@ def compare(
     """Read, compare, show, write."""
     check_target(target, task, time, event)
     from lspin.cli.writing import check_output, check_writable, write_frame
-    from lspin.intake.files import read_source
     from lspin.intake.table import read_parts
 
     if output is not None:
@@ -81,8 +86,7 @@ def compare(
     if figure is not None:
         say_replaced(figure, check_writable(figure, reads=[table]), quiet)
     check_arguments(None, table)
-    source = read_source(table)
-    say_source(source, quiet)
+    source = read_aloud(table, quiet)
     outcome, chosen = read_parts(
         source,
         target,
@@ -105,6 +109,7 @@ def compare(
         methods=split_methods(methods),
         n_folds=folds,
         pos_label=outcome.pos_label,
+        tunes=tune,
         n_jobs=jobs,
         random_state=seed,
         verbose=int(not quiet),

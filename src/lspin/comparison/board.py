@@ -2,20 +2,21 @@
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
-from lspin.comparison.contenders import FAMILIAR, RIVAL, Contender, list_contenders
+from lspin.comparison.contenders import AS_IT_COMES, FAMILIAR, RIVAL, Contender, list_contenders
+from lspin.comparison.tuning import choose_settings
 from lspin.fitting.progress import Progress
+from lspin.fitting.running import run_tasks
 from lspin.intake.outcomes import guess_task
 from lspin.tables.grid import Grid, Rows
 from lspin.tables.labels import list_target
@@ -132,6 +133,7 @@ def compare(
     extra: Mapping[str, Any] | None = None,
     n_folds: int = 5,
     pos_label: Any = None,
+    tunes: bool = True,
     n_jobs: int | None = None,
     random_state: int = 0,
     verbose: int = 0,
@@ -155,6 +157,9 @@ def compare(
         Parts of the rows, stratified by class or event. Every row is held out once.
     pos_label : str, int, float or None, default=None
         The event of two classes, which the calibration is about; by default as in :class:`lspin.LSPINClassifier`.
+    tunes : bool, default=True
+        Whether rivals and trees choose their settings on held-out training rows, as LSPIN does, which takes
+        several fits; else they have their defaults.
     n_jobs : int, default=None
         Fits to run in parallel, as in joblib.
     random_state : int, default=0
@@ -169,10 +174,12 @@ def compare(
 
     Notes
     -----
-    Methods are taken as they come: each chooses its settings by its own cross-validation on the training rows of a
-    fold, or has fixed ones; the notes say which. The interval of a mean over folds is that of independent
-    estimates. ``calibration_error`` is the mean distance of predicted and observed outcome over bins of held-out
-    rows: of the event's probability, of survival at a middle time, or of the response in standard deviations.
+    Every method chooses its strength on the training rows of a fold, and the notes say how: LSPIN as it comes;
+    linear models by cross-validation; rivals and trees of four or five settings around their own, by a quarter of
+    the training rows, held out (``tunes=False`` leaves them at their defaults). The interval of a mean over folds
+    is that of independent estimates. ``calibration_error`` is the mean distance of predicted and observed outcome
+    over bins of held-out rows: of the event's probability, of survival at a middle time, or of the response in
+    standard deviations.
 
     Examples
     --------
@@ -187,17 +194,15 @@ def compare(
     X = X if hasattr(X, "shape") else np.asarray(X)
     kind, target, strata = _read_target(X, y, task, pos_label)
     contenders = _choose(kind.task, methods, extra or {})
+    if not tunes:
+        contenders = {name: _at_defaults(contender) for name, contender in contenders.items()}
     folds = _split(strata, n_folds, random_state)
     jobs = [(name, place) for place in range(n_folds) for name in contenders]
-    judged: dict[tuple[str, int], Judged | str] = {}
-    run = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    tasks = [(contenders[name], kind, X, target, folds[place], random_state) for name, place in jobs]
+    done: dict[int, Judged | str] = {}
     with Progress(len(jobs), shown=verbose > 0) as progress:
-        for key, found in run(
-            delayed(_judge)((name, place), contenders[name], kind, X, target, folds[place], random_state)
-            for name, place in jobs
-        ):
-            judged[key] = found
-            progress.finish_fit()
+        run_tasks(_judge, tasks, n_jobs=n_jobs, progress=progress, done=done)
+    judged = {job: done[place] for place, job in enumerate(jobs)}
     return _gather(kind, target, contenders, folds, judged)
 
 
@@ -230,8 +235,8 @@ def find_task(y: Any) -> str:
     return guess_task(pd.Series(np.ravel(list_target(y))))[0]
 
 
-def _choose(task: str, methods: Sequence[str] | str, extra: Mapping[str, Any]) -> dict[str, Contender | Any]:
-    known: dict[str, Any] = list_contenders(task)
+def _choose(task: str, methods: Sequence[str] | str, extra: Mapping[str, Any]) -> dict[str, Contender]:
+    known = list_contenders(task)
     if isinstance(methods, str):
         if methods not in ("all", "familiar"):
             raise ValueError(f"methods must be 'all', 'familiar' or a list of names, got {methods!r}")
@@ -248,6 +253,10 @@ def _cloned(model: Any) -> Any:
     return lambda seed: clone(model)
 
 
+def _at_defaults(contender: Contender) -> Contender:
+    return contender._replace(candidates=(), note=AS_IT_COMES) if contender.candidates else contender
+
+
 def _split(strata: np.ndarray, n_folds: int, random_state: int) -> list[Fold]:
     sizes = np.unique(strata, return_counts=True)[1]
     parting = StratifiedKFold if len(sizes) > 1 and sizes.min() >= n_folds else KFold
@@ -259,26 +268,39 @@ def _split(strata: np.ndarray, n_folds: int, random_state: int) -> list[Fold]:
 
 
 def _judge(
-    key: tuple[str, int], contender: Contender, kind: Kind, X: Any, target: np.ndarray, fold: Fold, seed: int
-) -> tuple[tuple[str, int], Judged | str]:
+    contender: Contender,
+    kind: Kind,
+    X: Any,
+    target: np.ndarray,
+    fold: Fold,
+    seed: int,
+    report: Callable[..., None] | None = None,
+) -> Judged | str:
     """A method on one fold, or why it failed: the others go on."""
     X_train, X_test = (_safe_indexing(X, rows) for rows in fold)
     y_train, y_test = (target[rows] for rows in fold)
     try:
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # each fit of each fold would say the same
-            model = contender.make(seed)
             start = time.perf_counter()
-            model.fit(X_train, y_train)
+            model = _fit(contender, kind, X_train, y_train, seed)
             seconds = time.perf_counter() - start
             judge = kind.judge(y_train, y_test)
             rng = np.random.default_rng(seed)
             draws = [rng.integers(0, len(y_test), len(y_test)) for _ in range(N_DRAWS)]
             scores = judge.score(judge.forecast(model, X_test), draws)
             pooled = kind.judge(target, target).forecast(model, X_test)
-            return key, Judged(scores, pooled, _count_used(model, X_test), seconds)
+            return Judged(scores, pooled, _count_used(model, X_test), seconds)
     except (ValueError, TypeError, FloatingPointError, MemoryError) as error:
-        return key, str(error).split("\n")[0] or type(error).__name__
+        return str(error).split("\n")[0] or type(error).__name__
+
+
+def _fit(contender: Contender, kind: Kind, X: Any, y: np.ndarray, seed: int) -> Any:
+    """The method fitted to training rows, some of which choose its settings first."""
+    settings: Mapping[str, Any] = {}
+    if contender.candidates:
+        settings = choose_settings(contender.make, contender.candidates, kind, X, y, seed)
+    return contender.make(seed, **settings).fit(X, y)
 
 
 def _count_used(model: Any, X: Any) -> float:

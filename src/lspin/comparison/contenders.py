@@ -1,7 +1,6 @@
 """The methods of a leaderboard, by task: how each is made, and how it reads a table."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -27,18 +26,42 @@ from lspin.tables.reading import as_numbers, columns_of_inputs, read_table
 N_TREES = 300
 STRENGTHS = np.logspace(-2, 2, 9)  # of logistic regressions, chosen by cross-validation
 PENALTIES = np.logspace(-2, 4, 13)  # of ridges
-NETWORK_DECAY = 3.0  # of survival models of all features
 INNER_FOLDS = 3
 
 OURS, RIVAL, FAMILIAR, REFERENCE = "ours", "rival", "familiar", "reference"
 
 
+AS_IT_COMES, CROSSED = "as it comes", "strength by cross-validation"
+
+
+def _each(name: str, *values: float) -> list[dict[str, float]]:
+    return [{name: value} for value in values]
+
+
+# What a method chooses from on held-out training rows: five settings around its own, or around the usual ones.
+STRENGTHS_OF = {
+    "STG": _each("sparsity", 0.003, 0.01, 0.03, 0.1, 0.3),
+    "INVASE": _each("sparsity", 0.003, 0.01, 0.03, 0.1, 0.3),
+    "L2X": _each("n_features", 1, 2, 4, 8, 16),
+    "REALX": _each("sparsity", 0.001, 0.003, 0.01, 0.03, 0.1),
+    "ContextualLasso": _each("radius", 0.5, 1.0, 2.0, 4.0, 8.0),
+    "ProtoGate": _each("sparsity", 0.0001, 0.0003, 0.001, 0.003, 0.01),
+}
+LOCALIZED = [
+    *({"network": 0.1, "exclusive": price} for price in (0.0001, 0.001, 0.01)),
+    *({"network": price, "exclusive": 0.001} for price in (0.01, 1.0)),
+]
+FORESTS = [{"max_features": part, "min_samples_leaf": size} for part in ("sqrt", 0.33) for size in (1, 5)]
+BOOSTED = [{"learning_rate": rate, "max_leaf_nodes": leaves} for rate in (0.03, 0.1) for leaves in (4, 31)]
+
+
 class Contender(NamedTuple):
-    """A method: what kind it is, how its settings are chosen, and how it is made from a seed."""
+    """A method: what kind it is, how its settings are chosen, and how it is made from a seed and settings."""
 
     kind: str  # one of OURS, RIVAL, FAMILIAR, REFERENCE
     note: str
-    make: Callable[[int], Any]
+    make: Callable[..., Any]
+    candidates: tuple[Mapping[str, Any], ...] = ()  # settings to choose from on held-out training rows
 
 
 class OnNumbers:
@@ -133,73 +156,82 @@ def list_contenders(task: str) -> dict[str, Contender]:
 
 
 def _classifiers() -> dict[str, Contender]:
-    rivals = _name_rivals("Classifier", ["STG", "INVASE", "L2X", "REALX", "ContextualLasso", "ProtoGate"])
-    chosen = "strength by cross-validation"
+    forest, trees = _make(RandomForestClassifier, n_estimators=N_TREES), _make(HistGradientBoostingClassifier)
     return {
-        "lspin": Contender(OURS, "as it comes", _seeded(LSPINClassifier)),
-        **rivals,
-        "L1": Contender(FAMILIAR, f"logistic regression, {chosen}", _on_numbers(_logistic(1.0), is_linear=True)),
+        "lspin": Contender(OURS, AS_IT_COMES, _make(LSPINClassifier)),
+        **_name_rivals("Classifier", ["STG", "INVASE", "L2X", "REALX", "ContextualLasso", "ProtoGate"]),
+        "L1": Contender(FAMILIAR, f"logistic regression, {CROSSED}", _on_numbers(_logistic(1.0), is_linear=True)),
         "ridge": Contender(
-            FAMILIAR, f"logistic regression, {chosen}", _on_numbers(_logistic(0.0), is_linear=True)
+            FAMILIAR, f"logistic regression, {CROSSED}", _on_numbers(_logistic(0.0), is_linear=True)
         ),
-        "forest": Contender(FAMILIAR, f"{N_TREES} trees", _on_numbers(_seeded(RandomForestClassifier, N_TREES))),
-        "boosting": Contender(FAMILIAR, "as it comes", _on_numbers(_seeded(HistGradientBoostingClassifier))),
-        "constant": Contender(REFERENCE, "shares of the classes", _on_numbers(_seeded(DummyClassifier))),
+        "forest": _tuned(FAMILIAR, _on_numbers(forest), FORESTS),
+        "boosting": _tuned(FAMILIAR, _on_numbers(trees), BOOSTED),
+        "constant": Contender(REFERENCE, "shares of the classes", _on_numbers(_make(DummyClassifier))),
     }
 
 
 def _regressors() -> dict[str, Contender]:
-    rivals = ["STG", "INVASE", "L2X", "REALX", "ContextualLasso"]
-    forest, trees = _seeded(RandomForestRegressor, N_TREES), _seeded(HistGradientBoostingRegressor)
-    lasso = partial(LassoCV, cv=INNER_FOLDS, alphas=30, tol=1e-3)
-    chosen = "strength by cross-validation"
+    forest, trees = _make(RandomForestRegressor, n_estimators=N_TREES), _make(HistGradientBoostingRegressor)
+    lasso = _make(LassoCV, cv=INNER_FOLDS, alphas=30, tol=1e-3)
     return {
-        "lspin": Contender(OURS, "as it comes", _seeded(LSPINRegressor)),
-        **_name_rivals("Regressor", rivals),
-        "LocalizedLasso": Contender(RIVAL, "as it comes", lambda seed: baselines.LocalizedLassoRegressor()),
-        "L1": Contender(FAMILIAR, f"lasso, {chosen}", _on_numbers(_seeded(lasso), is_linear=True)),
-        "ridge": Contender(FAMILIAR, chosen, _on_numbers(lambda seed: RidgeCV(PENALTIES), is_linear=True)),
-        "forest": Contender(FAMILIAR, f"{N_TREES} trees", _on_numbers(forest)),
-        "boosting": Contender(FAMILIAR, "as it comes", _on_numbers(trees)),
-        "constant": Contender(REFERENCE, "the mean", _on_numbers(lambda seed: DummyRegressor())),
+        "lspin": Contender(OURS, AS_IT_COMES, _make(LSPINRegressor)),
+        **_name_rivals("Regressor", ["STG", "INVASE", "L2X", "REALX", "ContextualLasso"]),
+        "LocalizedLasso": _tuned(RIVAL, _unseeded(baselines.LocalizedLassoRegressor), LOCALIZED),
+        "L1": Contender(FAMILIAR, f"lasso, {CROSSED}", _on_numbers(lasso, is_linear=True)),
+        "ridge": Contender(FAMILIAR, CROSSED, _on_numbers(_unseeded(RidgeCV, PENALTIES), is_linear=True)),
+        "forest": _tuned(FAMILIAR, _on_numbers(forest), FORESTS),
+        "boosting": _tuned(FAMILIAR, _on_numbers(trees), BOOSTED),
+        "constant": Contender(REFERENCE, "the mean", _on_numbers(_unseeded(DummyRegressor))),
     }
 
 
 def _counters() -> dict[str, Contender]:
-    poisson = partial(PoissonRegressor, max_iter=1000)
-    trees = _seeded(partial(HistGradientBoostingRegressor, loss="poisson"))
-    forest = _seeded(partial(RandomForestRegressor, criterion="poisson"), N_TREES)
+    poisson = _unseeded(PoissonRegressor, max_iter=1000)
+    forest = _make(RandomForestRegressor, n_estimators=N_TREES, criterion="poisson")
+    trees = _make(HistGradientBoostingRegressor, loss="poisson")
     return {
-        "lspin": Contender(OURS, "as it comes", _seeded(partial(LSPINRegressor, loss="poisson"))),
-        "ridge": Contender(FAMILIAR, "Poisson, penalty 1", _on_numbers(lambda seed: poisson(), is_linear=True)),
-        "forest": Contender(FAMILIAR, f"{N_TREES} trees, Poisson loss", _on_numbers(forest)),
-        "boosting": Contender(FAMILIAR, "Poisson loss", _on_numbers(trees)),
-        "constant": Contender(REFERENCE, "the mean", _on_numbers(lambda seed: DummyRegressor())),
+        "lspin": Contender(OURS, AS_IT_COMES, _make(LSPINRegressor, loss="poisson")),
+        "ridge": _tuned(
+            FAMILIAR, _on_numbers(poisson, is_linear=True), _each("alpha", 0.01, 0.1, 1.0, 10.0, 100.0)
+        ),
+        "forest": _tuned(FAMILIAR, _on_numbers(forest), FORESTS),
+        "boosting": _tuned(FAMILIAR, _on_numbers(trees), BOOSTED),
+        "constant": Contender(REFERENCE, "the mean", _on_numbers(_unseeded(DummyRegressor))),
     }
 
 
 def _survivors() -> dict[str, Contender]:
-    network = partial(baselines.DeepSurv, weight_decay=NETWORK_DECAY)
-    note = f"weight decay {NETWORK_DECAY:g}"
+    decays = _each("weight_decay", 0.3, 1.0, 3.0, 10.0, 30.0)
+    prices = _each("sparsity", 0.0005, 0.0015, 0.005, 0.015, 0.05)
     return {
-        "lspin": Contender(OURS, "as it comes", _seeded(LSPINCox)),
-        "STG": Contender(RIVAL, "as it comes", _seeded(baselines.STGCox)),
-        "Cox regression": Contender(FAMILIAR, note, _seeded(partial(network, ()))),
-        "DeepSurv": Contender(RIVAL, note, _seeded(network)),
-        "one curve": Contender(REFERENCE, "for everyone", lambda seed: OneCurve()),
+        "lspin": Contender(OURS, AS_IT_COMES, _make(LSPINCox)),
+        "STG": _tuned(RIVAL, _make(baselines.STGCox), prices),
+        "L1": Contender(FAMILIAR, f"Cox regression, {CROSSED}", _make(baselines.CoxLasso)),
+        "Cox regression": _tuned(FAMILIAR, _make(baselines.DeepSurv, hidden_layer_sizes=()), decays),
+        "DeepSurv": _tuned(RIVAL, _make(baselines.DeepSurv), decays),
+        "one curve": Contender(REFERENCE, "for everyone", _unseeded(OneCurve)),
     }
 
 
 def _name_rivals(suffix: str, names: list[str]) -> Mapping[str, Contender]:
-    return {name: Contender(RIVAL, "as it comes", _seeded(getattr(baselines, name + suffix))) for name in names}
+    return {name: _tuned(RIVAL, _make(getattr(baselines, name + suffix)), STRENGTHS_OF[name]) for name in names}
 
 
-def _seeded(make: Callable[..., Any], *settings: Any) -> Callable[[int], Any]:
-    return lambda seed: make(*settings, random_state=seed)
+def _tuned(kind: str, make: Callable[..., Any], candidates: Sequence[Mapping[str, Any]]) -> Contender:
+    names = " and ".join(dict.fromkeys(name for settings in candidates for name in settings))
+    return Contender(kind, f"{names} chosen of {len(candidates)} on held-out rows", make, tuple(candidates))
 
 
-def _on_numbers(make: Callable[[int], Any], *, is_linear: bool = False) -> Callable[[int], Any]:
-    return lambda seed: OnNumbers(make(seed), is_linear=is_linear)
+def _make(kind: Callable[..., Any], **fixed: Any) -> Callable[..., Any]:
+    return lambda seed, **settings: kind(**fixed | settings, random_state=seed)
+
+
+def _unseeded(kind: Callable[..., Any], *given: Any, **fixed: Any) -> Callable[..., Any]:
+    return lambda seed, **settings: kind(*given, **fixed | settings)
+
+
+def _on_numbers(make: Callable[..., Any], *, is_linear: bool = False) -> Callable[..., Any]:
+    return lambda seed, **settings: OnNumbers(make(seed, **settings), is_linear=is_linear)
 
 
 def _logistic(l1_ratio: float) -> Callable[[int], Any]:
