@@ -104,3 +104,10 @@ def test_small_numbers_of_rows_can_be_hidden():
     sex = np.where(np.arange(120) < 3, "M", np.where(np.arange(120) % 2, "m", "f"))
     (text,) = texts(X.assign(sex=pd.Categorical(sex)), fewest=5)
     assert "'M' (fewer than 5 rows)" in text
+
+
+def test_progress_is_shown_if_asked_for(speaking):
+    check_table(X, DIED)
+    assert speaking() == ""
+    check_table(X, DIED, verbose=1)
+    assert "lspin: 6 of 6 data checks, 00:00 left" in speaking()

@@ -64,7 +64,7 @@ def test_every_entry_that_is_no_plain_number_is_said_with_its_row():
     cells = read_numbers(column, Notation(","))
     np.testing.assert_array_equal(cells.numbers, [3.5, 0.5, np.nan, np.nan, np.nan, np.nan, 4])
     limit, strange = remark_cells("crp", cells)
-    assert limit.text == "'crp': 1 entry such as '<0,5', a limit; it counts as the limit (0.5)"
+    assert limit.text == "'crp': 1 entry is a limit and counts as its number: '<0,5' as 0.5"
     assert strange.text == (
         "'crp': 3 entries are no numbers and count as missing: 'n.b.' (row 3), 'dreiundachtzig' (row 5)"
     )
@@ -110,10 +110,8 @@ def test_odd_cells_cost_themselves_and_no_others(write, odd, names, target, tmp_
         np.testing.assert_array_equal(read.X[names].to_numpy(np.float64), expect(table))
         said = " | ".join(remark.text for remark in read.remarks)
         assert f"'{names[0]}': 1 entry is no number and counts as missing: 'dreiundachtzig' (row 17)" in said
-        assert (
-            f"'{names[1]}': 2 entries such as '{odd[3, names[1]]}', a limit; each counts as the limit (0.5)"
-            in said
-        )
+        limits = f"'{names[1]}': 2 entries are limits and count as their numbers: '{odd[3, names[1]]}' as 0.5"
+        assert limits in said
 
 
 def test_dates_beside_thousands_stay_dates(tmp_path):

@@ -22,7 +22,7 @@ def test_german_and_english_files_give_the_same_table(tmp_path):
     assert list(german.X.index[:2]) == ["P001", "P002"]
     np.testing.assert_array_equal(german.y == "ja", english.y == "yes")
     np.testing.assert_array_equal(english.X["platelets"], PATIENTS["platelets"])
-    assert "'CRP': 1 entry such as '<0,5', a limit; it counts as the limit (0.5)" in german.remarks
+    assert "'CRP': 1 entry is a limit and counts as its number: '<0,5' as 0.5" in german.remarks
 
 
 def test_times_and_events_are_read(tmp_path):

@@ -7,11 +7,21 @@ import numpy as np
 from lspin.checks.findings import FEWEST_ROWS, Checks, classes_of, read_for_checks
 from lspin.checks.oddities import find_codes, find_copies, find_later, find_spellings
 from lspin.checks.strengths import find_leaks, name_best, score_columns
+from lspin.fitting.progress import Progress
 from lspin.targets import KINDS, Kind
+
+N_CHECKS = 6
 
 
 def check_table(
-    X: Any, y: Any, *, kind: Kind | None = None, target_name: str = "y", test: Any = None, fewest: int = 1
+    X: Any,
+    y: Any,
+    *,
+    kind: Kind | None = None,
+    target_name: str = "y",
+    test: Any = None,
+    fewest: int = 1,
+    verbose: int = 0,
 ) -> Checks:
     """Look for what makes a model too good to be true, or its data other than they seem.
 
@@ -28,22 +38,45 @@ def check_table(
         Other rows that a model is to be judged by, to see whether they are among the first.
     fewest
         Smallest number of rows that is told; smaller ones are "fewer than".
+    verbose
+        1 shows progress and the time left.
 
     Returns
     -------
     Checks
         The findings, and the column that predicts best alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from lspin.checks import check_table
+    >>> y = np.where(np.arange(40) % 2, "ill", "well")
+    >>> X = pd.DataFrame({"age": np.arange(40) % 7, "code": np.arange(40) % 2})
+    >>> check_table(X, y).findings[0].text
+    "column 'code' alone predicts 'y' perfectly; is it known before the outcome?"
+
     """
     table = read_for_checks(X, fewest)
     kind = guess_kind(y) if kind is None else kind
     findings, best = [], None
-    if len(y) >= FEWEST_ROWS:
-        strengths, measure = score_columns(table, y, kind)
-        best = name_best(table, strengths, measure)
-        findings += find_leaks(table, y, kind, strengths, measure, target_name)
-        known = {name for finding in findings for name in finding.columns}
-        findings += find_later(table, classes_of(y, kind), known)
-    return Checks([*findings, *find_copies(table, y, test), *find_codes(table), *find_spellings(table, y)], best)
+    with Progress(N_CHECKS, shown=verbose > 0, unit="data checks") as progress:
+        if len(y) >= FEWEST_ROWS:
+            strengths, measure = score_columns(table, y, kind)
+            best = name_best(table, strengths, measure)
+            progress.finish_fit()
+            findings += find_leaks(table, y, kind, strengths, measure, target_name)
+            progress.finish_fit()
+            known = {name for finding in findings for name in finding.columns}
+            findings += find_later(table, classes_of(y, kind), known)
+            progress.finish_fit()
+        findings += find_copies(table, y, test)
+        progress.finish_fit()
+        findings += find_codes(table)
+        progress.finish_fit()
+        findings += find_spellings(table, y)
+        progress.finish_fit()
+    return Checks(findings, best)
 
 
 def guess_kind(y: Any) -> Kind:

@@ -28,7 +28,7 @@ def score_columns(table: Table, y: Any, kind: Kind) -> tuple[np.ndarray, str]:
         areas = _each_column(table, lambda block: areas_under_curves(block, classes == 1))
         for place in table.levels:
             areas[place] = _area_of_levels(table.column(place), classes == 1)
-        return np.maximum(areas, 1 - areas), "AUC"
+        return np.maximum(areas, 1 - areas), "AUC of the event" if np.asarray(y).dtype.names else "AUC"
     if len(labels) > 2 or kind.has_classes or np.asarray(y).dtype.names:
         return np.zeros(len(table.names)), ""
     target = rankdata(np.asarray(y, np.float64))

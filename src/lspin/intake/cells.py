@@ -13,6 +13,7 @@ LIMIT = re.compile(r"(<=|>=|[<>≤≥])\s*(?=\S)")
 TRUTH = {"true": 1.0, "false": 0.0}
 MARKED = re.compile(r"\d[.,]\d")
 MOST_SHOWN = 3  # odd entries that a remark names
+MOST_LIMITS = 5  # limits that a remark names
 MANY_ODD = 0.1  # part of a column's entries from which a remark is a warning
 
 
@@ -133,11 +134,13 @@ def remark_cells(name: str, cells: Cells) -> list[Remark]:
     """What to say about the entries of a column that are not plainly numbers."""
     said = []
     if len(cells.limits):
-        first = cells.limits.iloc[0]
-        value = read_cell(first, cells.notation)[0]
-        n_limits = count(len(cells.limits), "entry")
-        each = "it counts" if len(cells.limits) == 1 else "each counts"
-        said.append(Remark(f"{name!r}: {n_limits} such as {first!r}, a limit; {each} as the limit ({value:g})"))
+        words = list(dict.fromkeys(cells.limits))
+        listed = ", ".join(f"{word!r} as {read_cell(word, cells.notation)[0]:g}" for word in words[:MOST_LIMITS])
+        more = f" and {len(words) - MOST_LIMITS} more" if len(words) > MOST_LIMITS else ""
+        what = "entries are limits and count as their numbers"
+        if len(cells.limits) == 1:
+            what = "entry is a limit and counts as its number"
+        said.append(Remark(f"{name!r}: {len(cells.limits):,} {what}: {listed}{more}"))
     if len(cells.strange):
         n_read = int(cells.numbers.notna().sum())
         is_warning = len(cells.strange) > MANY_ODD * (n_read + len(cells.strange))

@@ -18,6 +18,7 @@ from lspin.targets import KINDS
 MOST_LEVELS = 20  # of a text column that becomes a category
 FEW_WORDS = 5  # different ones that a column of numbers may hold
 MOST_DROPPED = 5  # columns that advice names
+ADVICE = {"single column": "If not:", "after the outcome": "If so:"}  # after what a check asks
 MOSTLY = 0.9  # part of the entries that makes a text column one of numbers or dates
 FEWEST_ROWS = 8  # below which everything follows everything by chance
 ID_NAME = re.compile(
@@ -66,8 +67,7 @@ def choose_features(
                 kept[name] = read.values
     remarks += _say_notations(notations, source.notation)
     if id_name is None and not source.has_row_names:
-        id_name, said = _find_id(frame[kinds["id"]])
-        remarks += said
+        id_name = _find_id(frame[kinds["id"]])
     if not kept:
         raise ValueError(
             "no column is left to learn from" + "".join(f"; {r.text}" for r in _say_kinds(kinds, None))
@@ -214,17 +214,12 @@ def _as_words(column: pd.Series) -> np.ndarray:
     return np.array([as_word(entry) if known else "" for entry, known in zip(column, column.notna(), strict=True)])
 
 
-def _find_id(columns: pd.DataFrame) -> tuple[str | None, list[Remark]]:
-    """The first column of identifiers that tells all rows apart; if none does, what to say about the first."""
+def _find_id(columns: pd.DataFrame) -> str | None:
+    """The first column of identifiers that tells all rows apart; if none does, the first one."""
     for name in columns:
         if columns[name].is_unique and columns[name].notna().all():
-            return str(name), []
-    if columns.shape[1] == 0:
-        return None, []
-    name = str(columns.columns[0])
-    given = _as_words(columns[name])
-    text = f"{_say_shared(name, given)}, so samples are named by their row; with --id {quote(name)} by {name!r}"
-    return None, [Remark(text, is_warning=True)]
+            return str(name)
+    return None if columns.shape[1] == 0 else str(columns.columns[0])
 
 
 def _say_shared(title: str, given: np.ndarray) -> str:
@@ -275,8 +270,11 @@ def _say_findings(X: pd.DataFrame, outcome: Outcome) -> list[Remark]:
         if finding.rows:
             what = "rows " if X.index.name == "row" else ""
             text += f" (such as {what}{' and '.join(str(X.index[row]) for row in finding.rows)})"
-        if finding.check in ("single column", "after the outcome"):
-            text += " If not:" + "".join(f" --drop {quote(name)}" for name in finding.columns[:MOST_DROPPED])
+        if finding.check in ADVICE:
+            names = finding.columns[:MOST_DROPPED]
+            text += f" {ADVICE[finding.check]}" + "".join(f" --drop {quote(name)}" for name in names)
+        elif finding.check == "codes":
+            text += " If so, empty these cells"
         said.append(Remark(text, finding.is_warning))
     return said
 

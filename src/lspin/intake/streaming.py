@@ -39,6 +39,11 @@ def _open(path: Path) -> Any:
         raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
 
 
+def count_parts(files: list[Path]) -> int:
+    """How many parts the files are read in."""
+    return sum(-(-_open(path).metadata.num_rows // ROWS_AT_ONCE) for path in files)
+
+
 def read_parts(files: list[Path]) -> Iterator[tuple[int, Source]]:
     """Some rows after the other, and how many came before."""
     n_before = 0

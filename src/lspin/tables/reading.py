@@ -107,7 +107,8 @@ def _read_numbers(column: nw.Series, name: str) -> np.ndarray:
         examples = ", ".join(repr(entry) for entry in column.drop_nulls().unique().to_list()[:3])
         raise ValueError(
             f"column {name!r} holds text ({examples}); make it categorical "
-            f"(X[{name!r}] = X[{name!r}].astype('category')) or turn it into numbers"
+            f"(X[{name!r}] = X[{name!r}].astype('category')), turn it into numbers, or leave it out if it names "
+            "the rows; LSPIN's estimators make text categorical by themselves with columns='auto'"
         )
     if _is_categorical(column):
         raise ValueError(f"column {name!r} is categorical here, but held numbers when the model was fitted")
