@@ -113,6 +113,13 @@ def test_a_fit_that_may_select_few_features_keeps_the_most_important():
     assert found.selected == ["x2"]
 
 
+def test_progress_is_shown_if_asked_for(speaking):
+    stability_selection(TopCorrelations(), *draw(0), n_pairs=3)
+    assert speaking() == ""
+    stability_selection(TopCorrelations(), *draw(0), n_pairs=3, verbose=1)
+    assert "lspin: 6 of at most 6 fits, 00:00 left" in speaking()
+
+
 def test_what_cannot_be_promised_is_refused():
     X, y = draw(0)
     with pytest.raises(ValueError, match=r"a half selects 15\.0 of 20 features in the mean"):

@@ -44,6 +44,16 @@ def score_selection(selected: np.ndarray, relevant: np.ndarray) -> SelectionScor
     -----
     If no feature is relevant, the true positive rate is 1. If no feature is selected, the false discovery rate is
     0. If both are empty, F1 is 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lspin.metrics import score_selection
+    >>> selected = np.array([[True, True, False], [False, True, False]])
+    >>> relevant = np.array([[True, False, False], [False, True, False]])
+    >>> score_selection(selected, relevant).tpr
+    1.0
+
     """
     selected, relevant = _read_masks(selected, relevant)
     return SelectionScores(*(float(score) for score in _score_counts(selected.ravel(), relevant.ravel())))
@@ -117,6 +127,14 @@ def summarise_gates(gates: np.ndarray, *, edges: Sequence[int] = (5, 10, 15, 20)
     A sample that selects far more features than the others is a sign of overfitting. «Far more» means more than
     twice the median (than 2 if the median is below 1), and more than the median plus three robust standard
     deviations (1.4826 times the median absolute deviation).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lspin.metrics import summarise_gates
+    >>> summarise_gates(np.array([[0.0, 1.0, 0.5, 0.0]])).share_shut
+    0.5
+
     """
     gates = _read_matrix(gates, "gates")
     if ((gates < 0) | (gates > 1)).any():
@@ -402,6 +420,15 @@ def expected_calibration_error(
     -------
     float
         The error, in [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lspin.metrics import expected_calibration_error
+    >>> probability = np.array([[0.8, 0.2], [0.3, 0.7]])
+    >>> round(expected_calibration_error(np.array(["no", "yes"]), probability, classes=["no", "yes"]), 2)
+    0.25
+
     """
     bins, confidence, is_right = bin_by_confidence(
         y, probabilities, classes=classes, n_bins=n_bins, pos_label=pos_label

@@ -11,7 +11,9 @@ from lspin.reporting.page import report
 from lspin.targets import Classes, Response, Times
 from lspin.targets.calibration import CalibrationScore
 from lspin.targets.intervals import Interval
-from lspin.targets.survival_judge import TimesJudge
+from lspin.targets.kind import Forecast
+from lspin.targets.survival_judge import TimesJudge, say_median
+from lspin.targets.verdicts import word_number
 from pages import read_content
 
 
@@ -30,6 +32,7 @@ def scores(ratio, slope):
         ((0.7, 0.6, 0.9), (1, 0.8, 1.2), "Its risks are too high on average."),
         ((1.4, 1.2, 1.6), (0.5, 0.3, 0.7), "Its risks are too low on average and too extreme."),
         ((1, 0.9, 1.1), (2, 1.5, 2.5), "Its risks are too cautious."),
+        ((1, 0.9, 1.1), (0.999, 0.9985, 0.9995), "Its risks can be taken as they are."),
         (
             (np.nan,) * 3,
             (np.nan,) * 3,
@@ -47,6 +50,37 @@ def test_calibration_is_put_into_words(ratio, slope, said):
 )
 def test_a_rival_is_better_only_if_no_interval_holds_the_others_score(rival, word):
     assert word_rival(Interval(*rival), Interval(0.75, 0.7, 0.8), "high") == word
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [(5110.4, "5110"), (-1826.25, "-1826"), (21.84, "21.8"), (0.0123, "0.0123"), (2e12, "2e+12"), (0.0, "0")],
+)
+def test_numbers_are_written_in_full_as_far_as_a_reader_can_take_them(value, word):
+    assert word_number(value) == word
+
+
+def test_no_sentence_has_a_number_with_an_exponent():
+    target = np.array([4000.0, 12000.0])
+    told = [Response().summarise(target[:, None], target)["said"], Response().ask("cost", target)]
+    days = np.array([(True, 900.0 + k) for k in range(300)], [("event", bool), ("time", float)])
+    told += [say_median(days, 5), TimesJudge(days, days, last=1199.0).calibrate(flat(days))["x"]]
+    assert not [text for text in told if "e+" in text]
+    assert "predicted 8000 on average, observed 8000" in told[0]
+    assert told[2].startswith("median survival about 1050")
+
+
+def flat(y):
+    """The same risk for every row."""
+    return Forecast(np.zeros(len(y)), np.full((len(y), 20), 0.5))
+
+
+def test_rows_of_equal_risk_are_one_curve():
+    y = np.array([(True, 1.0 + k) for k in range(30)], [("event", bool), ("time", float)])
+    (curve,) = TimesJudge(y, y, last=30.0).list_curves(flat(y))
+    assert (curve["name"], curve["size"]) == ("all rows", 30)
+    curves = TimesJudge(y, y, last=30.0).list_curves(Forecast(-y["time"], None))
+    assert [curve["name"] for curve in curves] == ["lowest risk", "middle risk", "highest risk"]
 
 
 def test_verdicts_say_how_well_and_when_it_may_be_chance():
@@ -74,6 +108,7 @@ def test_questions_name_the_event_and_how_many_have_it():
         "How likely is died rather than survived (outcome) for each sample? "
         "The event is died: 25 % of the 4 samples have it."
     )
+    assert Times().ask("the risk", np.array([1.0])).startswith("How soon does the event come for each sample?")
     assert "75 % of the 4 samples had it" in Times().ask("death", np.array([1.0, 2.0, -3.0, 4.0]))
 
 
@@ -107,4 +142,6 @@ def test_a_model_without_features_is_said_to_be_one_and_has_no_map(browser, line
     window.wait_for_selector("html[data-ready=yes]")
     assert not window.locator("#cohort").is_visible()
     assert "Cohort map" not in window.text_content("nav")
+    assert window.locator("#trust h3").all_text_contents()[0] == "Calibration"
+    assert "features would be suspicious" not in window.text_content("#trust")
     window.close()

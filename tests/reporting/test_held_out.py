@@ -12,9 +12,10 @@ Y = X[:, 0] + 0.1 * RNG.normal(size=60)
 
 
 @pytest.mark.parametrize("verbose", [0, 1])
-def test_the_copy_shows_its_progress_if_the_report_does(verbose, monkeypatch):
+def test_the_copy_shows_its_progress_if_the_report_does(verbose, monkeypatch, speaking):
     model, seen = LSPINRegressor(start="groups", random_state=0, verbose=0).fit(X, Y), []
     fit = LSPINRegressor.fit
     monkeypatch.setattr(LSPINRegressor, "fit", lambda self, *given: seen.append(self.verbose) or fit(self, *given))
     compare(model, X, Y, eval_set=None, random_state=0, verbose=verbose)
     assert seen == [verbose]
+    assert ("lspin: 3 of 3 models judged, 00:00 left" in speaking()) == bool(verbose)

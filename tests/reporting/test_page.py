@@ -15,10 +15,12 @@ from sklearn.model_selection import train_test_split
 import lspin
 from conftest import QUICK
 from lspin import LSPINClassifier, LSPINCox, LSPINRegressor
-from lspin.baselines import DeepSurv
+from lspin.baselines import CoxLasso
+from lspin.reporting.features import word_directions
 from lspin.reporting.held_out import compare
 from lspin.reporting.page import report
 from lspin.reporting.reproduce import fingerprint
+from lspin.reporting.samples import gather
 from lspin.reporting.template import fill_template
 from lspin.survival import harrell_concordance, make_survival
 from lspin.targets.intervals import area_under_curve, equal_bins, wilson_interval
@@ -187,12 +189,17 @@ def test_a_copy_of_a_model_of_groups_is_one_too_and_the_page_says_so(table, tmp_
     X, y = table
     model = LSPINRegressor(start="groups", random_state=0).fit(X, y)
     content = read_content(report(model, X, y, tmp_path / "r.html", audits=False))
-    assert "settings (which finds groups and features again) learned from the other 72" in content["judged"]["how"]
+    wanted = int(np.median(model.selected(X).sum(axis=1)))
+    how = "settings (which finds groups and about as many features again) learned from the other 72"
+    assert how in content["judged"]["how"]
+    n_used = content["judged"]["contenders"][0]["n_features"]
+    assert n_used <= wanted
+    assert f"The copy that was judged uses {n_used:g} features for the median" in content["headline"]["rivals"]
     assert "sparsity" not in content["judged"]["how"]
     assert content["again"]["learned"]["start_"] == "groups"
     np.testing.assert_allclose(content["samples"]["score"], model.predict(X), rtol=1e-4)
     chosen, held = train_test_split(np.arange(96), test_size=24, random_state=0)
-    copy = LSPINRegressor(start="groups", random_state=0).fit(X[chosen], y[chosen])
+    copy = LSPINRegressor(start="groups", n_features=wanted, random_state=0).fit(X[chosen], y[chosen])
     own = content["judged"]["contenders"][0]["scores"]["r2"][0]
     assert own == pytest.approx(r2_score(y[held], copy.predict(X[held])))
 
@@ -245,12 +252,12 @@ def test_survival_has_concordance_curves_and_two_baselines(table, tmp_path):
     assert own["c_index"][0] == pytest.approx(harrell_concordance(y[64:], risk=model.predict(X[64:])).c_index)
     assert 0 < own["brier"][0] < 0.5
     baselines = {contender["name"]: contender["scores"] for contender in content["judged"]["contenders"][1:]}
-    assert list(baselines) == ["Cox regression", "network", "Kaplan-Meier"]
-    linear = DeepSurv((), weight_decay=3.0, random_state=0).fit(X[:64], y[:64]).predict(X[64:])
+    assert list(baselines) == ["L1-Cox regression", "network", "Kaplan-Meier"]
+    linear = CoxLasso(random_state=0).fit(X[:64], y[:64]).predict(X[64:])
     expected = harrell_concordance(y[64:], risk=linear).c_index
-    assert baselines["Cox regression"]["c_index"][0] == pytest.approx(expected)
+    assert baselines["L1-Cox regression"]["c_index"][0] == pytest.approx(expected)
     curves = content["judged"]["curves"]
-    assert [curve["name"] for curve in curves] == ["lowest third", "middle third", "highest third"]
+    assert [curve["name"] for curve in curves] == ["lowest risk", "middle risk", "highest risk"]
     assert content["samples"]["held_out"] == [0] * 64 + [1] * 32
     assert content["samples"]["name"][64] == "held-out 0"
     assert "concordance" in content["trust"]["audit"]["verdict"]
@@ -271,6 +278,14 @@ def test_three_classes_of_a_sparse_table_are_told(table, tmp_path):
     baseline = np.array(samples["baseline"])[np.argmax(samples["probabilities"], axis=1)]
     np.testing.assert_allclose(baseline + totals, likeliest, atol=1e-3)
     assert content["trust"]["audit"]["verdict"]
+
+
+def test_of_several_classes_a_feature_is_told_by_the_values_that_speak_for_one():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(120, 2)), columns=["a", "noise"])
+    y = np.array(["low", "middle", "high"])[np.digitize(X["a"], [-0.6, 0.6])]
+    told = gather(LSPINClassifier(start="groups", random_state=0).fit(X, y), [(X, y)])
+    assert word_directions(told, np.array([0]))[0] in ("high \u2192 high", "low \u2192 low")
 
 
 def test_a_polars_frame_with_holes_is_told(table, tmp_path):
@@ -348,8 +363,9 @@ def test_no_name_can_end_the_script_that_holds_it(page, content):
 
 def test_the_report_says_what_it_is_doing(classifier, table, labels, tmp_path, capsys):
     report(classifier, table[0], labels, tmp_path / "r.html", verbose=1)
-    # A fit that takes more than ten seconds says how far it is, between the stages.
-    lines = [line for line in capsys.readouterr().err.splitlines() if " fits" not in line]
+    # What takes more than two seconds says how far it is, between the stages.
+    said = capsys.readouterr().err.splitlines()
+    lines = [line for line in said if re.match(r"lspin: (\d of 6, [a-z]|done)", line)]
     assert [line.split(",")[0] for line in lines[:-1]] == [f"lspin: {place} of 6" for place in range(1, 7)]
     assert lines[-1].startswith("lspin: done")
     report(classifier, table[0], labels, tmp_path / "r.html", audits=False)

@@ -11,8 +11,10 @@ from lspin import LSPINCox
 from lspin.explanation.members import member_range
 from lspin.reporting.hiding import hide_counts
 from lspin.reporting.page import report
-from lspin.reporting.times import correct_for_many, say_hazards
+from lspin.reporting.samples import gather
+from lspin.reporting.times import check_hazards, correct_for_many, say_hazards
 from lspin.survival import check_proportionality, kaplan_meier, number_at_risk
+from lspin.survival.targets import split_times
 from pages import read_content
 
 SETTINGS = {**QUICK, "hidden_layer_sizes": (), "n_restarts": 1, "max_epochs": 60, "sparsity": 0.01}
@@ -95,6 +97,12 @@ def test_findings_about_hazards_are_worded():
     assert "the effect of age grows (corrected p = 0.01)" in fading
 
 
+def test_hazards_of_equal_risks_are_not_tested(cohort):
+    told = gather(cohort[0], [(cohort[1], cohort[0].kind_.tidy(cohort[2]))], shows_samples=True)
+    told.explanation.scores[:] = 0.0
+    assert check_hazards(told, split_times(told.target))["said"].startswith("All samples have the same risk")
+
+
 def test_holms_correction_of_three_tests_by_hand():
     np.testing.assert_allclose(correct_for_many(np.array([0.04, np.nan, 0.01, 0.03])), [0.06, np.nan, 0.03, 0.06])
 
@@ -146,7 +154,7 @@ def test_a_sample_has_its_curve_beside_the_cohorts_and_its_risks(browser, page, 
     thirds = window.locator("#thirds")
     assert thirds.locator(".band").count() == 3
     assert "number at risk" in thirds.text_content()
-    for name in ("lowest third", "middle third", "highest third"):
+    for name in ("lowest risk", "middle risk", "highest risk"):
         assert thirds.get_by_text(name, exact=False).first.is_visible()
     assert "Hazards are proportional if" in window.text_content("#hazards")
     assert window.evaluate("document.documentElement.scrollWidth") <= width

@@ -43,12 +43,12 @@ def test_the_numbers_of_lifelines_are_reached_without_it():
     )
 
 
-@pytest.mark.parametrize("n_times", [None, 40, 6])
-@pytest.mark.parametrize("scale", SCALES)
+# lifelines gives tied times different ranks, in the order of the rows.
+@pytest.mark.parametrize(
+    ("n_times", "scale"), [(n, scale) for n in (None, 40, 6) for scale in SCALES if n is None or scale != "rank"]
+)
 def test_the_test_is_that_of_lifelines(n_times, scale):
     lifelines = pytest.importorskip("lifelines", reason=WHY)
-    if scale == "rank" and n_times is not None:
-        pytest.skip("lifelines gives tied times different ranks, in the order of the rows")
     X, time, event = draw_cohort(n_times)
     table = pd.DataFrame(X, columns=list("abc")).assign(time=time, event=event)
     model = lifelines.CoxPHFitter().fit(table, "time", "event")

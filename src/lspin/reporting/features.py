@@ -11,6 +11,7 @@ from lspin.reporting.samples import Cohort
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 BRACKETS = {")": "(", "]": "["}
 LONGEST_UNIT = 12  # letters
+WAYS = {"high raises": "high ", "high lowers": "low ", "lowers": "not "}
 NO_UNITS = re.compile(
     r"[\d\W_]*|y(es)?[ /-]*n(o)?|true[ /-]*false|log(2|10)?|ln|z|std|se|mean|median|min|max|n", re.IGNORECASE
 )
@@ -74,9 +75,10 @@ def _quantiles(values: np.ndarray) -> np.ndarray:
 
 
 def word_directions(cohort: Cohort, features: np.ndarray, inside: np.ndarray | None = None) -> list[str]:
-    """Of one output, whether high values of a feature raise it; of several, the class it speaks of most.
+    """Of one output, whether high values of a feature raise it; of several, which values speak for a class.
 
-    By all samples, or by those ``inside``.
+    By all samples, or by those ``inside``. Of several classes, that one is named whose score the feature moves
+    most.
     """
     explanation = cohort.explanation
     places = np.arange(len(explanation.rows)) if inside is None else np.flatnonzero(inside[explanation.rows])
@@ -92,11 +94,19 @@ def word_directions(cohort: Cohort, features: np.ndarray, inside: np.ndarray | N
             directions.append("")
         elif cohort.is_multiclass:
             place = int(np.abs(contributions).sum(axis=0).argmax())
-            directions.append(str(explanation.output_names[place]))
+            way = (
+                ""
+                if column in cohort.levels
+                else _word_direction(_values(cohort, column, entries), contributions[:, place])
+            )
+            directions.append(f"{WAYS.get(way, '')}→ {explanation.output_names[place]}")
         else:
-            values = cohort.values[column][explanation.rows[entries]]
-            directions.append(_word_direction(values, contributions[:, 0]))
+            directions.append(_word_direction(_values(cohort, column, entries), contributions[:, 0]))
     return directions
+
+
+def _values(cohort: Cohort, column: int, entries: np.ndarray) -> np.ndarray:
+    return cohort.values[column][cohort.explanation.rows[entries]]
 
 
 def _word_direction(values: np.ndarray, contributions: np.ndarray) -> str:

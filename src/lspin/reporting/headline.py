@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FEW_FEATURES = 6  # that an example can be explained by at a glance
 WIDE = 0.5  # of an interval whose ideal is 1
+LEAST_FAULT = 0.05  # distance of a slope or a ratio from its ideal that matters to a reader
 EXAMPLE_RANK = 0.75  # of its prediction: high enough to be interesting, and no extreme
 
 
@@ -49,16 +50,11 @@ def describe_scores(scores: list[CalibrationScore]) -> list[dict[str, Any]]:
 def say_calibration(scores: list[CalibrationScore], what: str) -> str:
     """Whether predictions can be taken as they are, in a sentence."""
     known = {score.key: score for score in scores if np.isfinite(score.interval.value)}
-    level = known.get("ratio", known.get("bias"))
-    faults = []
-    if level is not None and level.interval.upper < level.ideal:
-        faults.append("too high on average")
-    if level is not None and level.interval.lower > level.ideal:
-        faults.append("too low on average")
-    if "slope" in known and known["slope"].interval.upper < 1:
-        faults.append("too extreme")
-    if "slope" in known and known["slope"].interval.lower > 1:
-        faults.append("too cautious")
+    words = {
+        known.get("ratio", known.get("bias")): ("too high on average", "too low on average"),
+        known.get("slope"): ("too extreme", "too cautious"),
+    }
+    faults = [pair[_side(score)] for score, pair in words.items() if score is not None and _is_off(score)]
     if not known:
         return f"Whether its {what} can be taken as they are cannot be said from these rows."
     if faults:
@@ -71,6 +67,17 @@ def say_calibration(scores: list[CalibrationScore], what: str) -> str:
     if wide:
         return f"Nothing speaks against its {what}, but the rows are too few to be sure."
     return f"Its {what} can be taken as they are."
+
+
+def _is_off(score: CalibrationScore) -> bool:
+    """Whether the interval leaves out the ideal, by more than rounding hides."""
+    found = score.interval
+    is_far = score.key == "bias" or abs(found.value - score.ideal) >= LEAST_FAULT
+    return is_far and not found.lower <= score.ideal <= found.upper
+
+
+def _side(score: CalibrationScore) -> int:
+    return int(score.interval.value > score.ideal)
 
 
 def say_rivals(comparison: "Comparison") -> str | None:
@@ -86,8 +93,9 @@ def say_rivals(comparison: "Comparison") -> str | None:
             continue
         word = word_rival(rival, own, metric.better)
         parts.append(f"{contender.name} is {word} ({rival.value:.2f}) with {_word_count(contender.n_features)}")
+    own_name = "The copy that was judged" if comparison.is_copy else "The model"
     used = _word_count(comparison.contenders[0].n_features)
-    return f"It uses {used} for the median sample; {'; '.join(parts)}." if parts else f"It uses {used}."
+    return "; ".join([f"{own_name} uses {used} for the median sample", *parts]) + "."
 
 
 def word_rival(rival: Interval, own: Interval, better: str) -> str:
@@ -98,8 +106,7 @@ def word_rival(rival: Interval, own: Interval, better: str) -> str:
 
 
 def _word_count(n_features: float | None) -> str:
-    n_features = 0 if n_features is None else n_features
-    return f"{n_features:g} feature" + ("" if n_features == 1 else "s")
+    return f"{n_features:g} feature{'' if n_features == 1 else 's'}" if n_features else "no feature"
 
 
 def choose_example(cohort: "Cohort") -> int | None:

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
+from lspin.fitting.progress import Progress
 from lspin.survival import kaplan_meier
 from lspin.tables.reading import as_numbers, columns_of_inputs, read_table
 from lspin.targets import Kind
@@ -26,7 +26,8 @@ TEST_SHARE = 0.25
 FEWEST_ROWS = 20  # below it nothing can be held out
 N_DRAWS = 500  # of the held-out rows, for the intervals
 MOST_COLUMNS = 200  # that familiar models look at: those most related to the target in the training rows
-NETWORK_DECAY = 3.0  # of the networks that survival models are compared with
+NETWORK_DECAY = 3.0  # of the network that survival models are compared with
+N_SURVIVAL = 3  # models that a survival model is compared with
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Comparison:
     """The held-out rows, the scores of each contender there, and the calibration of the first one."""
 
     how: str  # which rows were judged, in words
+    is_copy: bool  # whether a copy of the model was judged, which has not seen the held-out rows
     n_train: int
     n_test: int
     metrics: list[Metric]
@@ -85,13 +87,13 @@ def compare(
     eval_set
         Rows that it has not seen. Without them a quarter of ``X`` is set aside, and a copy of the estimator
         learns from the others: same settings, with the sparsity and the weight decay that were chosen. A copy of
-        a model of groups finds groups and features again.
+        a model of groups finds groups and features again, as many features for the median row.
     random_state
         Of the split, the familiar models and the draws behind the intervals.
     begin
         Called with what is done next.
     verbose
-        1 to show how far the fit of the copy is, with the time left.
+        1 to show how far the fits are, with the time left.
 
     """
     if eval_set is not None:
@@ -110,27 +112,35 @@ def compare(
         parts, model = set_aside
         how = (
             f"Judged on {len(parts.y_test)} of the {len(y)} rows, drawn at random and set aside. "
-            f"{_describe_copy(estimator, len(parts.y))}, as did the familiar models. All that follows is about "
-            "the model itself."
+            f"{_describe_copy(estimator, model, len(parts.y))}, as did the familiar models. All that follows is "
+            "about the model itself."
         )
     begin("fitting familiar models to the same rows")
-    return _judge(model, estimator.kind_, parts, how, random_state)
+    return _judge(model, estimator.kind_, parts, random_state, how=how, is_copy=eval_set is None, verbose=verbose)
 
 
-def _judge(model: Any, kind: Kind, parts: Parts, how: str, random_state: int) -> Comparison:
+def _judge(
+    model: Any, kind: Kind, parts: Parts, random_state: int, *, how: str, is_copy: bool, verbose: int
+) -> Comparison:
     judge = kind.judge(parts.y, parts.y_test)
-    with threadpool_limits(1), warnings.catch_warnings():  # small problems, on which threads only wait
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        contenders = list(_contend(model, kind, judge, parts, random_state))
     rng = np.random.default_rng(random_state)
     draws = [rng.integers(0, len(parts.y_test), len(parts.y_test)) for _ in range(N_DRAWS)]
+    contenders, scores = [], []
+    n_models = 1 + (N_SURVIVAL if isinstance(judge, TimesJudge) else len(kind.peers(parts.y, random_state)))
+    with threadpool_limits(1), warnings.catch_warnings():  # small problems, on which threads only wait
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        with Progress(n_models, shown=verbose > 0, unit="models judged") as progress:
+            for contender in progress.follow(_contend(model, kind, judge, parts, random_state)):
+                contenders.append(contender)
+                scores.append(judge.score(contender.forecast, draws))
     return Comparison(
         how=how,
+        is_copy=is_copy,
         n_train=len(parts.y),
         n_test=len(parts.y_test),
         metrics=judge.metrics,
         contenders=contenders,
-        scores=[judge.score(contender.forecast, draws) for contender in contenders],
+        scores=scores,
         judge=judge,
         calibration=judge.calibrate(contenders[0].forecast),
         calibration_scores=judge.check_calibration(contenders[0].forecast),
@@ -149,7 +159,7 @@ def _set_aside(estimator: Any, X: Any, y: np.ndarray, random_state: int, verbose
     chosen, held = _split(kind.strata(kind.read_known(kind.entries(y, trains=False))), random_state)
     parts = Parts(*(_safe_indexing(part, rows) for rows in (chosen, held) for part in (X, y)))
     try:
-        model = _refit(estimator, parts, chosen, verbose)
+        model = _refit(estimator, parts, chosen, n_features=_median_of_members(estimator, X), verbose=verbose)
     except ValueError as error:  # a class or all events may be among the rows set aside
         return f"No rows could be set aside to judge by: {error}."
     return parts, model
@@ -167,20 +177,25 @@ def _split(strata: np.ndarray, random_state: int) -> tuple[np.ndarray, np.ndarra
     )
 
 
-def _describe_copy(estimator: Any, n_rows: int) -> str:
+def _describe_copy(estimator: Any, copy: Any, n_rows: int) -> str:
     kept = f"and the sparsity found for all rows, {estimator.sparsity_:.3g}"
     if estimator.start_ == "groups":
-        kept = "which finds groups and features again"
+        kept = f"which finds groups and {'' if copy.n_features is None else 'about as many '}features again"
     return f"A copy of the model with the same settings ({kept}) learned from the other {n_rows}"
 
 
-def _refit(estimator: Any, parts: Parts, chosen: np.ndarray, verbose: int) -> Any:
+def _refit(estimator: Any, parts: Parts, chosen: np.ndarray, *, n_features: float, verbose: int) -> Any:
+    """A copy fitted to some rows; of a model of groups, with the number of features of the median row."""
     copy = clone(estimator).set_params(verbose=verbose)
     if estimator.start_ == "networks":
         settings = {"sparsity": estimator.sparsity_, "n_features": None, "weight_decay": estimator.weight_decay_}
         copy.set_params(start="networks", **settings)
-    elif len(parts.y) >= len(estimator.members_[0].encoding.owners):  # else too few rows are left for groups
-        copy.set_params(start="groups")
+    else:
+        # Left to itself, the choice between 5 and 30 features of a table may fall otherwise on fewer rows.
+        if 0 < round(n_features) < estimator.n_features_in_ and copy.n_features is None:
+            copy.set_params(n_features=round(n_features))
+        if len(parts.y) >= len(estimator.members_[0].encoding.owners):  # else too few rows are left for groups
+            copy.set_params(start="groups")
     if not isinstance(copy.affinity, str) and not callable(copy.affinity):
         copy.set_params(affinity=np.asarray(copy.affinity)[np.ix_(chosen, chosen)])
     with warnings.catch_warnings():
@@ -223,15 +238,15 @@ def _find_used(model: Any) -> np.ndarray:
 
 
 def _contend_survival(judge: TimesJudge, parts: Parts, random_state: int) -> Iterator[Contender]:
-    """Cox regression and a network of all features, and one survival curve for everyone."""
-    from lspin.baselines import DeepSurv
+    """Cox regression with an L1 penalty, a network of all features, and one survival curve for everyone."""
+    from lspin.baselines import CoxLasso, DeepSurv
 
-    make = partial(DeepSurv, weight_decay=NETWORK_DECAY, random_state=random_state)
-    for model, name, note in ((make(()), "Cox regression", ""), (make(), "network", "all features, ")):
+    lasso = CoxLasso(random_state=random_state)
+    network = DeepSurv(weight_decay=NETWORK_DECAY, random_state=random_state)
+    notes = {"L1-Cox regression": "strength by cross-validation", "network": f"weight decay {NETWORK_DECAY:g}"}
+    for model, (name, note) in zip((lasso, network), notes.items(), strict=True):
         fitted = model.fit(parts.X, parts.y)
-        n_used = _median_used(fitted, parts.X_test)
-        said = f"{note}weight decay {NETWORK_DECAY:g}"
-        yield Contender(name, said, n_used, judge.forecast(fitted, parts.X_test))
+        yield Contender(name, note, _median_used(fitted, parts.X_test), judge.forecast(fitted, parts.X_test))
     everyone = kaplan_meier(parts.y).survival(judge.times)
     shared = np.tile(everyone, (len(parts.y_test), 1))
     yield Contender("Kaplan-Meier", "one curve for everyone", 0, Forecast(np.zeros(len(shared)), shared))
@@ -242,6 +257,11 @@ def _median_used(model: Any, X: Any) -> float:
     several = len(getattr(model, "members_", ())) > 1
     used = model.selection_frequency(X) >= 0.5 if several else model.selected(X)
     return float(np.median(np.asarray(used.sum(axis=1)).ravel()))
+
+
+def _median_of_members(model: Any, X: Any) -> float:
+    """How many features a member uses for the median row."""
+    return float(np.median(np.asarray(model.selection_frequency(X).sum(axis=1)).ravel()))
 
 
 def _number_inputs(parts: Parts, kind: Kind) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

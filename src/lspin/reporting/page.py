@@ -113,7 +113,7 @@ def report(
         verbose=verbose,
     )
     stages.begin(f"explaining {sum(len(y) for _, y in parts):,} samples")
-    cohort = gather(estimator, parts, shows_samples=shows_samples)
+    cohort = gather(estimator, parts, shows_samples=shows_samples, shows_progress=verbose > 0)
     stages.begin("finding subgroups and laying out the page")
     content: dict[str, Any] = {
         "title": title or f"What a prediction of {target_name} rests on",
@@ -130,9 +130,11 @@ def report(
     if leaderboard is not None:
         content["leaderboard"] = leaderboard.describe()
     stages.begin("checking the data")
-    checks = check_data(estimator, told, target_name, shows_samples=shows_samples)
+    checks = check_data(estimator, told, target_name, shows_samples=shows_samples, verbose=verbose)
     stages.begin("checking the mask")
-    audit = check_mask(estimator, *parts[-1]) if audits else {"reason": "The mask was not checked."}
+    audit = {"reason": "The mask was not checked."}
+    if audits:
+        audit = check_mask(estimator, *parts[-1], verbose=verbose)
     content["trust"] = {
         "checks": checks,
         "audit": audit,

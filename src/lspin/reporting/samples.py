@@ -8,8 +8,9 @@ import pandas as pd
 import scipy.sparse as sp
 
 from lspin.explanation.groups import order_gate_map
+from lspin.explanation.joining import explain
 from lspin.explanation.members import member_range
-from lspin.explanation.record import Explanation, explain
+from lspin.explanation.record import Explanation
 from lspin.fitting.ensemble import GROUPS
 from lspin.fitting.found import average_memberships, count_findings
 from lspin.metrics import GateSummary, summarise_gates
@@ -54,12 +55,18 @@ class Cohort:
         return self.explanation.n_outputs > 1
 
 
-def gather(estimator: Any, parts: list[tuple[Any, np.ndarray]], *, shows_samples: bool = True) -> Cohort:
+def gather(
+    estimator: Any,
+    parts: list[tuple[Any, np.ndarray]],
+    *,
+    shows_samples: bool = True,
+    shows_progress: bool = False,
+) -> Cohort:
     """Explain the rows that the model learned from and, if given, those that it has not seen; targets are tidy."""
     kind: Kind = estimator.kind_
     n_given = sum(len(target) for _, target in parts)
     chosen = [_thin(X, target, n_given) for X, target in parts]
-    explanations = [explain(estimator, X) for X, _ in chosen]
+    explanations = [explain(estimator, X, shown=shows_progress) for X, _ in chosen]
     explanation = explanations[0] if len(parts) == 1 else _join(*explanations)
     tables = [estimator._read(X) for X, _ in chosen]
     by_column = [_by_column(table) for table in tables]

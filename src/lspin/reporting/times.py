@@ -90,6 +90,8 @@ def check_hazards(cohort: Cohort, survival: Survival) -> dict[str, Any]:
     if n_events < FEWEST_EVENTS:
         return {"said": f"With {n_events} events there are too few to check that hazards are proportional."}
     log_hazard = cohort.explanation.scores[rows, 0]
+    if np.ptp(log_hazard) == 0:
+        return {"said": "All samples have the same risk, so there is no effect that could change over time."}
     features = _list_tested(cohort, rows, n_events)
     columns = _contributions(cohort, features)[rows]
     try:

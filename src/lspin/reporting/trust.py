@@ -46,13 +46,16 @@ def describe_trust(
     return trust
 
 
-def check_data(estimator: Any, parts: list[tuple[Any, np.ndarray]], name: str, *, shows_samples: bool) -> dict:
+def check_data(
+    estimator: Any, parts: list[tuple[Any, np.ndarray]], name: str, *, shows_samples: bool, verbose: int = 0
+) -> dict:
     """What the data checks say of the training rows, and of held-out rows that are among them."""
     from lspin.checks import check_table
 
     test = parts[1][0] if len(parts) > 1 else None
     fewest = 1 if shows_samples else FEWEST_ALIKE
-    found = check_table(*parts[0], kind=estimator.kind_, target_name=name, test=test, fewest=fewest)
+    settings = {"kind": estimator.kind_, "target_name": name, "test": test, "fewest": fewest, "verbose": verbose}
+    found = check_table(*parts[0], **settings)
     return {"findings": [finding.text for finding in found.findings], "best": found.best}
 
 
@@ -64,7 +67,7 @@ def _count_open(n_selected: np.ndarray) -> dict[str, list[int]]:
     return {"from": starts.tolist(), "to": (starts + width).tolist(), "count": counts.tolist()}
 
 
-def check_mask(estimator: Any, X: Any, y: np.ndarray) -> dict[str, Any]:
+def check_mask(estimator: Any, X: Any, y: np.ndarray, *, verbose: int = 0) -> dict[str, Any]:
     """Whether the choice of features reveals the answer, or why that is not known."""
     from sklearn.utils import _safe_indexing
     from threadpoolctl import threadpool_limits
@@ -78,7 +81,7 @@ def check_mask(estimator: Any, X: Any, y: np.ndarray) -> dict[str, Any]:
         X, y = _safe_indexing(X, rows), y[rows]
     try:
         with threadpool_limits(1):
-            found = audit_leakage(estimator, X, y)
+            found = audit_leakage(estimator, X, y, verbose=verbose)
     except ValueError as error:
         return {"reason": f"The mask could not be checked: {error}."}
     numbers = {

@@ -77,6 +77,14 @@ def kaplan_meier(y: Any, *, weight: Any = None, level: float = 0.95) -> Survival
     -------
     SurvivalCurve
         The curve with its interval, three step functions.
+
+    Examples
+    --------
+    >>> from lspin.survival import kaplan_meier
+    >>> curve = kaplan_meier(([1.0, 2.0, 3.0, 4.0], [True, True, False, True]))  # two of four have the event by 2
+    >>> float(curve.survival(2.0))
+    0.5
+
     """
     counts = _count(read_survival(y, needs_events=False), weight)
     survival = np.cumprod(1 - _divide(counts.events, counts.at_risk))
@@ -133,6 +141,13 @@ def number_at_risk(y: Any, times: Any) -> np.ndarray:
     -------
     numpy.ndarray
         One number for each time.
+
+    Examples
+    --------
+    >>> from lspin.survival import number_at_risk
+    >>> number_at_risk(([1.0, 2.0, 3.0, 4.0], [True, True, False, True]), [0.0, 2.0, 4.0]).tolist()
+    [4, 3, 1]
+
     """
     survival = read_survival(y, needs_events=False)
     ended = np.searchsorted(np.sort(survival.time), np.asarray(times, np.float64), side="left")

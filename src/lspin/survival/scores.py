@@ -42,6 +42,14 @@ def harrell_concordance(y: Any, *, risk: Any, weight: Any = None) -> Concordance
     equal, one must have had the event and the other must be censored. A pair of equal risks counts one half.
     Risks are equal if all digits are equal; scikit-survival treats risks up to 1e-8 apart as equal. The cost is
     O(n log n): about a second for 500,000 samples.
+
+    Examples
+    --------
+    >>> from lspin.survival import harrell_concordance
+    >>> y = ([1.0, 2.0, 3.0, 4.0], [True, True, False, True])
+    >>> harrell_concordance(y, risk=[4.0, 3.0, 2.0, 1.0]).c_index  # who dies first has the highest risk
+    1.0
+
     """
     survival = read_survival(y, needs_events=False)
     weight = read_weight(weight, len(survival.time))

@@ -73,6 +73,14 @@ def make_survival(time: Any, event: Any) -> np.ndarray:
     -------
     numpy.ndarray
         Structured array with the fields ``event`` and ``time``.
+
+    Examples
+    --------
+    >>> from lspin.survival import make_survival
+    >>> y = make_survival(time=[12.0, 30.0, 7.5], event=[True, False, True])
+    >>> y["time"].tolist()
+    [12.0, 30.0, 7.5]
+
     """
     survival = read_survival((time, event), needs_events=False)
     target = np.empty(len(survival.time), dtype=[("event", bool), ("time", np.float64)])

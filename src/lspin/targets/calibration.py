@@ -9,6 +9,7 @@ from scipy.special import expit, logit
 from lspin.survival import Survival, kaplan_meier
 from lspin.survival.proportionality import measure_events
 from lspin.targets.intervals import Interval, wilson_interval
+from lspin.targets.verdicts import word_number
 
 SMALLEST = 1e-9  # probability, so that its logit is finite
 MOST_STEPS = 50  # of Newton
@@ -76,7 +77,7 @@ def mean_error(y: np.ndarray, predicted: np.ndarray) -> CalibrationScore:
 
 def compare_survival(y: np.ndarray, survival: np.ndarray, at: float) -> CalibrationScore:
     """Observed over expected risk at a time: one less the Kaplan-Meier estimate over the mean predicted risk."""
-    name = f"observed / expected risk at {at:.3g}"
+    name = f"observed / expected risk at {word_number(at)}"
     curve, expected = kaplan_meier(y), float(1 - survival.mean())
     if at > curve.survival.domain[1] or expected <= 0:
         return CalibrationScore("ratio", name, UNKNOWN, 1.0)

@@ -12,6 +12,7 @@ from lspin.tables.grid import Rows
 from lspin.targets.intervals import Interval, bootstrap
 from lspin.targets.kind import Forecast, Metric, Peer, ratio_of
 from lspin.targets.response import Response, ResponseJudge
+from lspin.targets.verdicts import word_number
 
 SMALLEST_RATE = 1e-12
 
@@ -114,7 +115,7 @@ class Counts(Response):
 
     def say(self, scores: np.ndarray) -> str:
         """The expected count."""
-        return f"expected count {ratio_of(scores[0]):.4g}"
+        return f"expected count {word_number(ratio_of(scores[0]), 4)}"
 
     def list_predictions(self, scores: np.ndarray) -> dict[str, np.ndarray]:
         """The expected count."""

@@ -16,7 +16,7 @@ from lspin.targets.base import TableEstimator
 from lspin.targets.calibration import CalibrationScore, linear_slope, mean_error
 from lspin.targets.intervals import Interval, bootstrap, equal_bins
 from lspin.targets.kind import Forecast, Judge, Kind, Metric, Peer
-from lspin.targets.verdicts import SHARES, Verdict, grade, word_interval, word_verdict
+from lspin.targets.verdicts import SHARES, Verdict, grade, word_interval, word_number, word_verdict
 
 LARGEST = 1e305  # of a response: predictions are a mean and a few standard deviations
 SQUARABLE = 1e150  # numbers beyond which sums of squares overflow
@@ -135,7 +135,7 @@ class Response(Kind):
 
     def say(self, scores: np.ndarray) -> str:
         """The predicted number."""
-        return f"predicted {scores[0]:.4g}"
+        return f"predicted {word_number(scores[0], 4)}"
 
     def list_predictions(self, scores: np.ndarray) -> dict[str, np.ndarray]:
         """The expected response."""
@@ -145,7 +145,7 @@ class Response(Kind):
         """Which number, with its mean and spread."""
         return (
             f"What is {target_name} of each sample? Over the {len(target):,} samples its mean is "
-            f"{target.mean():.4g} and its standard deviation {target.std():.4g}."
+            f"{word_number(target.mean(), 4)} and its standard deviation {word_number(target.std(), 4)}."
         )
 
     def chance(self, target: np.ndarray) -> float:
@@ -163,7 +163,7 @@ class Response(Kind):
     def summarise(self, scores: np.ndarray, target: np.ndarray, *, fewest: int = 1) -> dict[str, Any]:
         """Mean prediction and mean response."""
         predicted, observed = float(scores[:, 0].mean()), float(target.mean())
-        said = f"predicted {predicted:.3g} on average, observed {observed:.3g}"
+        said = f"predicted {word_number(predicted)} on average, observed {word_number(observed)}"
         return {"predicted": [predicted], "observed": [observed], "said": said}
 
     # Judging.

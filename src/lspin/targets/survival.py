@@ -205,9 +205,10 @@ class Times(Kind):
     def ask(self, target_name: str, target: np.ndarray) -> str:
         """How soon, and how many had the event."""
         share = 100 * np.mean(target > 0)
+        named = "" if target_name == self.target_word else f" ({target_name})"
         return (
-            f"How soon does the event ({target_name}) come for each sample? {share:.0f} % of the {len(target):,} "
-            "samples had it, the others are censored."
+            f"How soon does the event{named} come for each sample? {share:.0f} % of the {len(target):,} samples "
+            "had it, the others are censored."
         )
 
     def chance(self, target: np.ndarray) -> float:

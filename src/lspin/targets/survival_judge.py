@@ -18,10 +18,10 @@ from lspin.survival.outline import choose_ticks, outline_curve
 from lspin.targets.calibration import CalibrationScore, compare_survival, cox_slope
 from lspin.targets.intervals import SMALLEST_BIN, Interval, bootstrap
 from lspin.targets.kind import Forecast, Judge, Metric
-from lspin.targets.verdicts import AREAS, Verdict, grade, word_interval, word_verdict
+from lspin.targets.verdicts import AREAS, Verdict, grade, word_interval, word_number, word_verdict
 
 N_TIMES = 20  # at which survival is judged
-THIRDS = ("lowest third", "middle third", "highest third")  # of the predicted risk
+THIRDS = ("lowest risk", "middle risk", "highest risk")  # as predicted
 
 
 class TimesJudge(Judge):
@@ -66,7 +66,7 @@ class TimesJudge(Judge):
             self.test, survival=forecast.survival[:, place], at=self.times[place], n_groups=n_groups
         )
         rows = zip(found.predicted, found.observed, found.lower, found.upper, found.size, strict=True)
-        at = f"time {self.times[place]:.3g}"
+        at = f"time {word_number(self.times[place])}"
         return {
             "x": f"predicted survival at {at}",
             "y": f"observed survival at {at}",
@@ -75,10 +75,14 @@ class TimesJudge(Judge):
         }
 
     def list_curves(self, forecast: Forecast) -> list[dict[str, Any]]:
-        """Survival by thirds of the predicted risk, on a grid, so that no step is one sample's time."""
+        """Survival by thirds of the predicted risk, on a grid, so that no step is one sample's time.
+
+        Rows of equal risk stay together, so the parts may differ in size, or be one.
+        """
         thirds = np.searchsorted(np.quantile(forecast.predicted, [1 / 3, 2 / 3]), forecast.predicted)
         ticks = choose_ticks(self.test["time"])
-        parts = [(name, self.test[thirds == third]) for third, name in enumerate(THIRDS)]
+        names = THIRDS if len(np.unique(thirds)) > 1 else ("all rows",)
+        parts = [(name, self.test[thirds == third]) for third, name in enumerate(names)]
         return [
             outline_curve(name, own, ticks) | {"median": say_median(own, SMALLEST_BIN), "ticks": ticks}
             for name, own in parts
@@ -125,4 +129,4 @@ def _blur(at: float, seen: np.ndarray, fewest: int) -> str:
     if np.isinf(at):
         return ""
     first = int(np.clip(np.searchsorted(seen, at) - fewest // 2, 0, len(seen) - fewest))
-    return f"{seen[first : first + fewest].mean():.3g}"
+    return word_number(seen[first : first + fewest].mean())

@@ -1,4 +1,4 @@
-"""How good a score is, in one of five words, and in a sentence for people who read nothing else."""
+"""Numbers in words: how good a score is, in a sentence for people who read nothing else."""
 
 from typing import NamedTuple
 
@@ -19,6 +19,11 @@ class Verdict(NamedTuple):
 def grade(value: float, limits: tuple[float, ...]) -> int:
     """How many of the limits a value reaches."""
     return sum(value >= limit for limit in limits)
+
+
+def word_number(value: float, digits: int = 3) -> str:
+    """A number with so many digits, in full up to a milliard: 5110, not 5.11e+03."""
+    return f"{value:.0f}" if 10**digits <= abs(value) < 1e9 else f"{value:.{digits}g}"
 
 
 def word_interval(name: str, interval: Interval) -> str:

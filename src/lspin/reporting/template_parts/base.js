@@ -71,7 +71,7 @@ const ratioWord = isTwo ? "odds" : M.exponential === "hazard ratio" ? "hazard" :
 const aim = isTwo ? nameOf.bind(null, M.event) : () => T ? "higher risk" : nameOf("higher " + D.target);
 function wayOf(direction, feature) {
   const isBinary = F.binary[feature], level = F.leading && F.leading[feature];
-  if (isMany) return ["speaks of ", nameOf(direction)];
+  if (isMany) return [nameOf(isBinary ? direction.replace(/^high /, "yes ").replace(/^low /, "no ") : direction)];
   if (direction === "high raises") return [isBinary ? "yes" : "high", " \u2192 ", aim()];
   if (direction === "high lowers") return [isBinary ? "no" : "low", " \u2192 ", aim()];
   if (direction === "raises") return ["\u2192 ", aim()];

@@ -51,8 +51,8 @@ function calibrationChart(c) {
   return responsive(width => {
     const all = c.bins.flatMap(b => [b[0], b[2] ?? b[1], b[3] ?? b[1]]).filter(v => v !== null);
     const limits = c.limits || [Math.min(...all), Math.max(...all)], isShare = c.limits !== null;
-    const side = Math.min(width, 420), inUnit = text => T && T.unit ? text.replace("at time", "at") + " " + T.unit : text;
-    const withUnit = { x: inUnit(c.x), y: inUnit(c.y) };
+    const side = Math.min(width, 420), at = text => T && T.unit ? text.replace("at time", "at") + " " + T.unit : text;
+    const withUnit = { x: at(c.x), y: at(c.y) };
     const { svg, x, y } = frame(side, side * 0.85, limits, limits, withUnit, "Calibration: predicted against observed", { percent: isShare, percentX: isShare });
     const largest = Math.max(...c.bins.map(b => b[4]));
     svg.append(make("line", { x1: x(limits[0]), y1: y(limits[0]), x2: x(limits[1]), y2: y(limits[1]), stroke: "var(--soft)", "stroke-dasharray": "3 4" }));
@@ -77,6 +77,9 @@ function histogramChart(h, limit) {
 // Survival curves: steps with bands, a name beside each curve, the number at risk below.
 const stepPoints = (times, values) => times.flatMap((t, k) => k ? [[t, values[k - 1]], [t, values[k]]] : [[t, values[k]]]);
 const linePoints = (times, values) => times.map((t, k) => [t, values[k]]);
+// A median with its interval, in the unit of the times; «not reached» has none.
+const inUnit = text => T && T.unit && text.endsWith(")") ? `${text} ${T.unit}` : text;
+const medians = curves => curves.map((c, k) => inUnit(`${k ? c.name : c.name[0].toUpperCase() + c.name.slice(1)}: ${c.median}`)).join("; ") + ".";
 const timeLabel = () => T && T.unit ? `time (${T.unit})` : "time";
 function survivalChart(curves, options = {}) {
   const colours = options.colours || ["var(--down)", "var(--third)", "var(--up)", MARKS[3], MARKS[4], MARKS[5], MARKS[6], MARKS[7]];

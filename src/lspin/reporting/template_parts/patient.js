@@ -102,7 +102,7 @@ function sampleCurve(i) {
   const own = { name: "this sample", times, survival: at(S.score[i]) };
   if (sure) { own.lower = at(sure[1]); own.upper = at(sure[0]); }
   return make("figure", { id: "sample-curve" }, survivalChart([own, { ...T.cohort, name: "the cohort" }], { ticks: T.cohort.ticks, colours: ["var(--up)", "var(--soft)"], dashes: [null, "6 3"], describe: "Predicted survival of this sample beside the cohort" }),
-    make("figcaption", {}, `Predicted survival of this sample${sure ? `, with the range of ${M.n_members} members,` : ""} beside the observed survival of the cohort (Kaplan-Meier, 95\u202f% band; ${T.cohort.median}).`));
+    make("figcaption", {}, `Predicted survival of this sample${sure ? `, with the range of ${M.n_members} members,` : ""} beside the observed survival of the cohort (Kaplan-Meier, 95\u202f% band; ${inUnit(T.cohort.median)}).`));
 }
 function reasonsOf(i) {
   const E = S.entries, from = S.starts[i], to = S.starts[i + 1], k = isMany ? likeliest(i) : 0;

@@ -8,8 +8,8 @@
       `${M.classes.length ? " (accuracy: Wilson's; others: bootstrap)" : " (bootstrap)"}; they do not include the variance from refitting. ` +
       "«Features used» counts those of the median sample.", "small"));
     if (J.curves.length) box.append(make("figure", { id: "thirds" }, survivalChart(J.curves, { describe: "Survival by thirds of the predicted risk" }),
-      make("figcaption", {}, "Observed survival (Kaplan-Meier) of the held-out rows in thirds of their predicted risk, with 95\u202f% bands. ",
-        J.curves.map(c => `${c.name}: ${c.median}`).join("; "), ".")));
+      make("figcaption", {}, `Observed survival (Kaplan-Meier) of the held-out rows${J.curves.length > 1 ? " in thirds of their predicted risk" : ""}, with 95\u202f% bands. `,
+        medians(J.curves))));
   }
 }
 if (D.leaderboard) {

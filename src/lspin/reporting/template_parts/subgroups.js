@@ -17,7 +17,7 @@ function subgroups(box) {
     grouped ? foundOf(g) : make("p", {}, listed(g.features, 8, f => nameOf(F.name[f]), g.features.length) || "no feature in common"),
     outcomeOf(g)))));
   if (T && T.groups.length > 1) box.append(make("figure", { id: "group-curves" }, survivalChart(T.groups, { colours: MARKS, describe: "Survival by subgroup" }),
-    make("figcaption", {}, "Observed survival (Kaplan-Meier) by subgroup, with 95\u202f% bands. ", T.groups.map(c => `${c.name}: ${c.median}`).join("; "), ".")));
+    make("figcaption", {}, "Observed survival (Kaplan-Meier) by subgroup, with 95\u202f% bands. ", medians(T.groups))));
   if (grouped && M.n_members > 1) box.append(make("details", {}, make("summary", {}, `How many of the ${M.n_members} members find each group and feature`), frequencies(),
     p("In brackets, Wilson's 95\u202f% intervals over the members, each of which learned from rows drawn anew. Groups of two members are the same if they share more than half of the samples that either has. All members look for groups by one rule, so the intervals do not include the choice of that rule.", "small")));
 }
@@ -51,7 +51,7 @@ function frequencies() {
 }
 function outcomeOf(g) {
   if (!g.predicted) return p("Too few samples to say more.", "small");
-  if (T) return p(`hazard ratio ${factor(g.predicted[0] - meanScore)} against the cohort's mean; ${g.said}`, "small");
+  if (T) return p(`hazard ratio ${factor(g.predicted[0] - meanScore)} against the cohort's mean; ${inUnit(g.said)}`, "small");
   if (!M.classes.length) return p(g.said, "small");
   const best = isTwo ? [eventPlace] : g.predicted.map((v, i) => [v, i]).sort((a, b) => b[0] - a[0]).slice(0, 2).map(a => a[1]);
   return make("p", { class: "small" }, best.flatMap((i, k) => [k ? "; " : "", nameOf(M.classes[i]), ` predicted ${percent(g.predicted[i])}, observed ${percent(g.observed[i])}`]));

@@ -3,10 +3,11 @@
   const box = el("trust"), U = D.trust, figures = make("div", { class: "figures" });
   if (U.calibration && U.calibration.bins.length) figures.append(make("figure", {}, make("h3", {}, "Calibration"), calibrationChart(U.calibration),
     make("figcaption", {}, "Held-out rows in bins of about equal size, with 95\u202f% intervals. On the dashed line, predicted equals observed. ", D.headline.calibration || "")));
-  figures.append(make("figure", {}, make("h3", {}, "Samples with very many features"), histogramChart(U.histogram, U.limit),
-    make("figcaption", {}, `More than ${num(U.limit, 3)} features would be suspicious: twice the median and far from the rest, a sign of overfitting. `,
+  const tooFew = !U.n_suspicious && U.limit >= M.n_features; // for a sample to use very many of them
+  if (F.name.length) figures.append(make("figure", {}, make("h3", {}, tooFew ? "Features per sample" : "Samples with very many features"), histogramChart(U.histogram, U.limit),
+    make("figcaption", {}, tooFew ? `How many of the ${count(M.n_features, "feature")} samples use.` : [`More than ${num(U.limit, 3)} features would be suspicious: twice the median and far from the rest, a sign of overfitting. `,
       U.n_suspicious === null ? "Fewer than five samples use that many." : U.n_suspicious ? `${count(U.n_suspicious, "sample uses", "samples use")} that many` : "No sample uses that many.",
-      U.suspicious && U.n_suspicious ? [": ", join(U.suspicious.map(s => make("a", { href: "#sample", onclick: e => { e.preventDefault(); openSample(s, true); } }, nameOf(S.name[s])))), U.n_suspicious > U.suspicious.length ? " …" : "."] : "")));
+      U.suspicious && U.n_suspicious ? [": ", join(U.suspicious.map(s => make("a", { href: "#sample", onclick: e => { e.preventDefault(); openSample(s, true); } }, nameOf(S.name[s])))), U.n_suspicious > U.suspicious.length ? " …" : "."] : ""])));
   box.append(figures, make("h3", {}, "Data checks"));
   if (U.checks.findings.length) box.append(make("div", { class: "note", style: { "--mark": "var(--up)" } },
     make("ul", {}, U.checks.findings.map(text => make("li", {}, sentence(text[0].toUpperCase() + text.slice(1)))))));
