@@ -340,7 +340,13 @@ def test_a_leak_is_pointed_out(tmp_path):
     table["y"] = np.where(table["a"] > 0, "p", "q")
     table.to_csv(tmp_path / "t.csv", index=False)
     result = run("fit", tmp_path / "t.csv", "-t", "y", "-q", *TINY, "-o", tmp_path / "m.lspin")
-    assert "column 'a' alone predicts 'y' perfectly" in result.stderr
+    asked = "column 'a' alone predicts 'y' perfectly; is it known before the outcome? If not: --drop a"
+    assert asked in result.stderr
+    table["y"] = np.where(rng.random(N) > 0.5, "p", "q")
+    kept = (table["y"] == "p") & (np.arange(N) % 4 > 0)  # some gaps in the other class too
+    table.assign(b=table["b"].where(kept)).to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", tmp_path / "t.csv", "-t", "y", "-q", *TINY, "-o", tmp_path / "m.lspin")
+    assert "is it recorded after the outcome? If so: --drop b" in result.stderr
 
 
 # Using a model -----------------------------------------------------------------------------------------------
@@ -405,7 +411,7 @@ def test_a_new_level_and_a_strange_number_are_missing_and_said(folder, patients)
     table.loc[1, "crp"] = "<0.1"
     result = run("predict", folder / "classify.lspin", "-", stdin=table.to_csv(index=False).encode())
     assert "'sex': 1 entry is no known level and counts as missing: 'x' (row 1)" in result.stderr
-    assert "'crp': 1 entry such as '<0.1', a limit; it counts as the limit (0.1)" in result.stderr
+    assert "'crp': 1 entry is a limit and counts as its number: '<0.1' as 0.1" in result.stderr
 
 
 def test_contributions_on_the_screen_add_up(folder):
@@ -460,12 +466,13 @@ def test_a_fit_says_that_names_occur_twice(twice, tmp_path):
     dropped = [option for name in ("diagnosis", "months", "died", "stay") for option in ("--drop", name)]
     options = ["-t", "response", *dropped, *TINY]
     result = run("fit", twice, *options, "-o", tmp_path / "m.lspin")
+    assert "samples are named by 'patient_id'" in result.stderr
     assert re.search(
-        r"Warning: 'patient_id' is empty .* rows 7 and 12 .*samples are named by their row; with --id",
-        result.stderr,
+        r"Warning: 'patient_id' is empty .* rows 7 and 12 .*the row is added to these names", result.stderr
     )
-    result = run("fit", twice, *options, "--id", "patient_id", "-o", tmp_path / "m.lspin")
-    assert "the row is added to these names" in result.stderr
+    shown = pd.read_csv(io.StringIO(run("predict", tmp_path / "m.lspin", twice).stdout))
+    assert shown["patient_id"][[6, 11]].tolist() == ["P06", "P06"]
+    assert shown["row"][11] == 12
 
 
 @pytest.mark.parametrize("name", ["classify", "regress", "survive"])
@@ -591,6 +598,17 @@ def test_an_interrupt_before_there_is_a_model_ends_with_130(folder, tmp_path, mo
     output = tmp_path / "m.lspin"
     assert refuse("fit", "t.csv", "-t", "y", "-o", output, code=130) == "Interrupted. Nothing was written."
     assert not output.exists()
+
+
+def test_an_interrupt_before_any_model_is_finished_says_so(folder, tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lspin.fitting.contest.glance_at", interrupt)
+    options = ["-t", "diagnosis", "--drop", "response", "-o", tmp_path / "m.lspin"]
+    said = run("fit", folder / "patients.csv", *options, code=130).stderr
+    assert said.splitlines()[-1] == "Interrupted before any model was finished. Nothing was written."
+    assert not (tmp_path / "m.lspin").exists()
 
 
 def test_an_interrupt_while_fitting_keeps_what_there_is(folder, tmp_path, press_after):

@@ -51,6 +51,13 @@ def test_no_more_rows_than_a_part_are_held_at_one_time(folder, monkeypatch):
     assert sum(sizes) == 96
 
 
+def test_a_long_prediction_says_how_far_it_is(folder, tmp_path, monkeypatch, speaking):
+    monkeypatch.setattr(streaming, "ROWS_AT_ONCE", 20)
+    said = run("predict", folder / "m.lspin", folder / "parts", "-o", tmp_path / "p.csv").stderr
+    assert "lspin: 3 of 5 parts predicted" in said  # two parts of each file of 40 rows, one of the file of 16
+    assert run("predict", folder / "m.lspin", folder / "parts", "-o", tmp_path / "p.csv", "-q").stderr == ""
+
+
 def test_what_cannot_be_streamed_is_said(folder, tmp_path):
     model = folder / "m.lspin"
     assert "written as .csv" in run("predict", model, folder / "parts", "-o", tmp_path / "p.xlsx", code=1).stderr

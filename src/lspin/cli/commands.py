@@ -19,10 +19,10 @@ from typer.core import TyperGroup
 from lspin.cli.output import (
     context_lines,
     explanation_as_dict,
+    read_aloud,
     say,
     say_remarks,
     say_replaced,
-    say_source,
     say_written,
     score_lines,
     show,
@@ -61,7 +61,8 @@ class PlainGroup(TyperGroup):
             say("Error: a worker process was killed, perhaps for want of memory; try fewer at a time: --jobs 1")
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
-            say("Interrupted. Nothing was written.")
+            before = " before any model was finished" if str(error) else ""
+            say(f"Interrupted{before}. Nothing was written.")
             raise typer.Exit(130) from error
         except BrokenPipeError:
             raise  # the reader of our output has seen enough
@@ -198,13 +199,11 @@ def fit(
         raise typer.BadParameter("--context-only is about the columns of --context: name them")
     from lspin.cli.writing import MODEL, check_writable
     from lspin.intake.columns import find_context
-    from lspin.intake.files import read_source
     from lspin.intake.table import read_parts
 
     say_replaced(output, check_writable(output, reads=[table], kind=MODEL, force=force), quiet)
     check_arguments(None, table)
-    source = read_source(table)
-    say_source(source, quiet)
+    source = read_aloud(table, quiet)
     outcome, chosen = read_parts(
         source,
         target,
@@ -308,8 +307,8 @@ def predict(
     """One row a sample."""
     times = read_at(at)
     from lspin.cli.writing import check_output, write_frame, write_parts
-    from lspin.intake.files import read_source
-    from lspin.intake.streaming import list_parquet, read_parts
+    from lspin.fitting.progress import Progress
+    from lspin.intake.streaming import count_parts, list_parquet, read_parts
 
     say_replaced(output, check_output(output, reads=[model, table]), quiet)
     from lspin.cli.workflow import open_table, predict_parts, predict_table, score_known
@@ -319,11 +318,11 @@ def predict(
         if as_json:
             raise ValueError("--json shows a whole table, and this one is read part by part: use --output")
         frames = predict_parts(model, read_parts(files), id_column, times)
-        n_rows = write_parts(frames, output, digits=6, escapes=escape)
+        with Progress(count_parts(files), shown=not quiet, unit="parts predicted") as progress:
+            n_rows = write_parts(progress.follow(frames), output, digits=6, escapes=escape)
         say_written(output, n_rows, "predictions", quiet)
         return
-    source = read_source(table)
-    say_source(source, quiet)
+    source = read_aloud(table, quiet)
     opened = open_table(model, source, id_name=id_column)
     say_remarks(opened.features.remarks, quiet)
     predictions = predict_table(opened.estimator, opened.features, times, shown=not quiet)
@@ -358,22 +357,21 @@ def explain(
 ) -> None:
     """An overview of all samples, or each given one in full."""
     from lspin.cli.writing import check_output, write_frame
-    from lspin.intake.files import read_source
 
     if output is not None:
         say_replaced(output, check_output(output, reads=[model, table]), quiet)
-    from lspin.cli.workflow import explain_parts, open_table, pick_samples
+    from lspin.cli.workflow import open_table, pick_samples
+    from lspin.explanation import explain as explain_rows
 
     check_arguments(model, table)
-    source = read_source(table)
-    say_source(source, quiet)
+    source = read_aloud(table, quiet)
     opened = open_table(model, source, id_name=id_column)
     say_remarks(opened.features.remarks, quiet)
     X = opened.features.X
     if sample:
         X, remarks = pick_samples(opened.features, sample)
         say_remarks(remarks, quiet)
-    explanation = explain_parts(opened.estimator, X, shown=not quiet)
+    explanation = explain_rows(opened.estimator, X, shown=not quiet)
     frame = explanation.to_frame()
     if as_json:
         show_json(explanation_as_dict(explanation, frame))
@@ -431,7 +429,6 @@ def report(
     times = read_at(at)
     from lspin.cli.workflow import open_table
     from lspin.cli.writing import PAGE, check_writable
-    from lspin.intake.files import read_source
     from lspin.reporting import page
 
     tables = [table] if test is None else [table, test]
@@ -439,8 +436,7 @@ def report(
     check_arguments(model, table)
     given, name = [], None
     for path in tables:
-        source = read_source(path)
-        say_source(source, quiet)
+        source = read_aloud(path, quiet)
         opened = open_table(model, source, target, id_name=id_column, needs_target=True)
         assert opened.outcome is not None
         say_remarks([*opened.outcome.remarks, *opened.features.remarks], quiet)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from lspin.intake.files import Source
     from lspin.intake.remarks import Remark
 
-WIDEST = 100  # characters of a line on a terminal
+WIDEST, NARROWEST = 100, 20  # characters of a line on a terminal
+LARGE_FILE = 5e6  # bytes, which take a second or more to read
 
 
 def say(text: str, *, quiet: bool = False) -> None:
@@ -27,17 +28,25 @@ def say(text: str, *, quiet: bool = False) -> None:
 
 
 def _wrap(text: str) -> str:
-    width = min(os.get_terminal_size(sys.stderr.fileno()).columns, WIDEST)
+    width = min(os.get_terminal_size(sys.stderr.fileno()).columns or WIDEST, WIDEST)  # 0 where it is not known
+    width = max(width, NARROWEST)
     indent = " " * (len(text) - len(text.lstrip()) + 2)
     return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
-def say_source(source: "Source", quiet: bool) -> None:
-    """Say what was read."""
+def read_aloud(path: str, quiet: bool) -> "Source":
+    """Read a table and say what was read; of a large file, first that it is being read."""
+    from lspin.intake.files import read_source
+
+    file = Path(path)
+    if file.is_file() and (size := file.stat().st_size) >= LARGE_FILE:
+        say(f"Reading {file.name} ({size / 1e6:,.0f} MB).", quiet=quiet)
+    source = read_source(path)
     n_rows, n_columns = source.frame.shape
     say(f"Read {source.name}: {n_rows:,} rows x {n_columns:,} columns ({source.form}).", quiet=quiet)
     for text in source.remarks:
         say(f"  - {text}", quiet=quiet)
+    return source
 
 
 def say_remarks(remarks: "Iterable[Remark]", quiet: bool) -> None:
@@ -208,7 +217,9 @@ def show_sample(explanation: Any, place: int) -> None:
 
 
 def _word_value(value: Any) -> str:
-    return value if isinstance(value, str) else "missing" if value != value else f"{value:.4g}"
+    from lspin.targets.verdicts import word_number
+
+    return value if isinstance(value, str) else "missing" if value != value else word_number(value, 4)
 
 
 def show_overview(explanation: Any) -> None:
@@ -225,7 +236,9 @@ def show_overview(explanation: Any) -> None:
     if not order:
         show("No sample's prediction rests on any feature: it is the same for all.")
         return
-    show(f"What matters most over {n_samples:,} samples (mean size of what it adds, {explanation.scale}):")
+    one = explanation.scores.shape[1] == 1
+    adds_to = explanation.kind.name_output(0) if one else "the score of a class"
+    show(f"What matters most over {n_samples:,} samples (mean size of what it adds to {adds_to}):")
     show_columns(
         [
             (str(explanation.feature_names[place]), f"{sizes[place]:.3f}", f"used by {_percent(shares[place])}")

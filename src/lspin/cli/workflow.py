@@ -13,8 +13,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from lspin.estimators.lspin import LSPINClassifier, LSPINCox, LSPINRegressor, load
 from lspin.estimators.saving import read_model
-from lspin.explanation.joining import join_explanations
-from lspin.explanation.record import Explanation
+from lspin.explanation import explain
 from lspin.fitting.ensemble import FitInterruptedWarning
 from lspin.fitting.path import SMALL_TABLE
 from lspin.fitting.progress import Progress
@@ -32,7 +31,6 @@ ESTIMATORS: dict[str, Any] = {
     "survive": LSPINCox,
 }
 N_FOLDS = 5  # each is a fifth of the rows
-ROWS_AT_ONCE = 1000  # that are explained between two signs of progress: a second or two where many gates are open
 
 
 class Fitted(NamedTuple):
@@ -265,17 +263,6 @@ def list_risks(estimator: Any, log_hazard: np.ndarray, times: Sequence[float]) -
     return {f"risk at {at:g}": column for at, column in zip(sorted(set(times)), risks.T, strict=True)}
 
 
-def explain_parts(estimator: Any, X: pd.DataFrame, *, shown: bool) -> Explanation:
-    """Explain rows part by part, with progress where there are several parts."""
-    starts = range(0, max(len(X), 1), ROWS_AT_ONCE)
-    parts = []
-    with Progress(len(starts), shown=shown and len(starts) > 1, unit="parts explained") as progress:
-        for start in starts:
-            parts.append(estimator.explain(X.iloc[start : start + ROWS_AT_ONCE]))
-            progress.finish_fit()
-    return join_explanations(parts)
-
-
 def predict_table(
     estimator: Any, features: Features, times: Sequence[float] = (), *, shown: bool = False
 ) -> pd.DataFrame:
@@ -284,7 +271,7 @@ def predict_table(
     ``times`` are those to give the risk of an event at.
     """
     X = features.X
-    explanation = explain_parts(estimator, X, shown=shown)
+    explanation = explain(estimator, X, shown=shown)
     frame = pd.DataFrame({X.index.name or "sample": X.index})
     if features.given_names is not None:  # as the table has them, for joining with it
         frame = pd.DataFrame({X.index.name: features.given_names, "row": np.arange(1, len(X) + 1)})
