@@ -25,6 +25,18 @@ QUICK = {
 }
 
 
+def pytest_sessionfinish(session):
+    """Fail if more tests are skipped than LSPIN_MOST_SKIPPED allows, so that their number does not grow unseen."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    most = os.environ.get("LSPIN_MOST_SKIPPED")
+    if most is None or reporter is None or hasattr(session.config, "workerinput"):
+        return
+    n_skipped = len(reporter.stats.get("skipped", ()))
+    if n_skipped > int(most):
+        reporter.write_line(f"\n{n_skipped} tests are skipped, {most} are allowed: LSPIN_MOST_SKIPPED", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 @pytest.fixture(scope="session")
 def table():
     """96 rows of two groups; the first column decides which of the next two matters."""
@@ -75,6 +87,14 @@ def press_after(monkeypatch):
         monkeypatch.setattr(training, "Pace", Pressing)
 
     return arrange
+
+
+@pytest.fixture
+def speaking(monkeypatch, capsys):
+    """What was said on the standard error since the last time; progress is said at every step."""
+    for name in ("SECONDS_TO_FIRST_LINE", "SECONDS_BETWEEN_LINES"):
+        monkeypatch.setattr(f"lspin.fitting.progress.{name}", 0.0)
+    return lambda: capsys.readouterr().err
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,12 @@
 """The campaign by the number: ``python -m campaign.run --inputs 10000 --files 2000``, in the folder ``tests``."""
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
 
+import jax
 import numpy as np
 
 from campaign import commands, files, inputs, signals
@@ -36,13 +38,22 @@ def conduct(*, n_inputs, n_files, n_tables, n_signals, seed=0, seconds=None, sho
     return tally
 
 
+def compile_quickly():
+    """Make programs that are slow but soon there, and keep all: most of the time would go into compiling."""
+    training.MOST_PROGRAMS = 150  # of all estimators and shapes
+    os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
+    training.prepare_compiler()
+    del os.environ["XLA_FLAGS"]  # not for the processes that are sent signals
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name, default in {"inputs": 10_000, "files": 2_000, "tables": 1_000, "signals": 100, "seed": 0}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--seconds", type=int, default=300, help="after which an attempt counts as hanging")
     given = parser.parse_args()
-    training.MOST_PROGRAMS = 150  # of all estimators and shapes, or most of the time would go into compiling
+    compile_quickly()
     tally = conduct(
         n_inputs=given.inputs,
         n_files=given.files,

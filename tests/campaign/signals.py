@@ -1,6 +1,7 @@
-"""Interrupts and kills while the command line fits: the old file or a whole new one, and nothing else."""
+"""Interrupts and kills while a model is fitted: the old file or a whole new one, and nothing else."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,38 +13,89 @@ import pandas as pd
 from lspin import load
 
 SLOWEST_EXIT = 2.0  # seconds from Ctrl-C to the end
-N_ROWS = 60
+N_ROWS = 400
+OPTIONS = {
+    "n_jobs": "--jobs",
+    "n_members": "--members",
+    "max_epochs": "--epochs",
+    "sparsity": "--sparsity",
+    "n_features": "--features",
+}
+PROGRAM = """
+import sys
+import pandas as pd
+from lspin import LSPINClassifier
+table = pd.read_csv(sys.argv[1])
+model = LSPINClassifier({settings}, random_state=0)
+print("Fitting on", file=sys.stderr, flush=True)
+try:
+    model.fit(table.drop(columns="y"), table["y"])
+except KeyboardInterrupt as error:
+    sys.exit(str(error))
+model.save(sys.argv[2])
+"""
+WORSE = 0.1  # than it is said to be, on its own rows: another model then
 
 
-def attempt(rng, tally, folder, old_model):
-    """Fit in another process, send it a signal at a drawn time, and see what is left."""
+def attempt(rng, tally, folder, old_model, sent=None):
+    """Fit in another process, send it a signal, or one that is drawn, at a drawn time, and see what is left."""
     for old in folder.iterdir():
         old.unlink()
     table, output = folder / "t.csv", folder / "m.lspin"
     write_table(table)
     output.write_bytes(old_model)
-    sent = [signal.SIGINT, signal.SIGKILL, signal.SIGTERM][rng.integers(3)]
+    drawn = [signal.SIGINT, signal.SIGKILL, signal.SIGTERM][rng.integers(3)]
+    sent = drawn if sent is None else sent
     epochs = str(rng.choice([20, 2000, 200_000]))
-    command = [sys.executable, "-m", "lspin.cli", "fit", str(table), "-t", "y", "-o", str(output)]
-    command += ["--jobs", str(rng.integers(1, 3)), "--members", str(rng.integers(1, 3))]
-    command += [[], ["--sparsity", "0.02"], ["--features", "1"]][rng.integers(3)] + ["--epochs", epochs]
+    settings = {"n_jobs": str(rng.integers(1, 3)), "n_members": str(rng.integers(1, 3)), "max_epochs": epochs}
+    settings |= [{}, {"sparsity": "0.02"}, {"n_features": "1"}][rng.integers(3)]
+    if rng.random() < 0.5:
+        del settings["max_epochs"]
+    make_command = [command_line, own_program][rng.integers(2)]
+    command = make_command(table, output, settings)
     tell = [os.kill, os.killpg][rng.integers(2)]  # as a program does, or as a terminal does
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        for line in process.stderr:
-            if line.startswith("Fitting on"):
-                break
+    with open(folder.parent / f"{folder.name}.said", "w+") as noted:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=noted, start_new_session=True)
+        while "Fitting on" not in tell_all(noted) and process.poll() is None:
+            time.sleep(0.01)
         time.sleep(rng.uniform(0, 6))
+        before = time_waited(process.pid)
         tell(process.pid, sent)
         start = time.monotonic()
-        _, said = process.communicate(timeout=600)
-    seconds = time.monotonic() - start
-    words = f"{' '.join(command[7:])}: exit {process.returncode} in {seconds:.1f} s, {said[-300:]!r}"
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        seconds = time.monotonic() - start - (time_waited(process.pid) - before)
+        process.wait()
+        said = tell_all(noted)
+        os.unlink(noted.name)
+    words = f"{make_command.__name__} {settings}: exit {process.returncode} in {seconds:.1f} s, {said[-300:]!r}"
     slow = sent == signal.SIGINT and seconds > SLOWEST_EXIT
-    outcome = "slow" if slow else judge(folder, output, old_model, said)
+    outcome = "slow" if slow else judge(folder, table, output, old_model, said)
     left = count_left(process.pid)
     tally.add(sent.name, "left over" if left else outcome, f"{words}, {left} processes left")
+
+
+def tell_all(file):
+    file.seek(0)
+    return file.read()
+
+
+def time_waited(pid):
+    """Seconds that the first thread of a process has waited for a processor, which a busy machine lacks."""
+    try:
+        with open(f"/proc/{pid}/schedstat") as file:
+            return int(file.read().split()[1]) / 1e9
+    except OSError:
+        return 0.0
+
+
+def command_line(table, output, settings):
+    options = [part for name, value in settings.items() for part in (OPTIONS[name], value)]
+    return [sys.executable, "-m", "lspin.cli", "fit", str(table), "-t", "y", "-o", str(output), *options]
+
+
+def own_program(table, output, settings):
+    text = ", ".join(f"{name}={value}" for name, value in settings.items())
+    return [sys.executable, "-c", PROGRAM.format(settings=text), str(table), str(output)]
 
 
 def count_left(group):
@@ -58,7 +110,7 @@ def count_left(group):
     return 1
 
 
-def judge(folder, output, old_model, said):
+def judge(folder, table, output, old_model, said):
     if {entry.name for entry in folder.iterdir()} != {"t.csv", "m.lspin"}:
         return "left over"
     if "Traceback" in said:
@@ -66,10 +118,13 @@ def judge(folder, output, old_model, said):
     if output.read_bytes() == old_model:
         return "old model kept"
     try:
-        load(output)
+        model = load(output)
     except ValueError:
         return "lost model"
-    return "new model written"
+    rows = pd.read_csv(table)
+    accuracy = model.score(rows.drop(columns="y"), rows["y"])
+    told = re.findall(r"accuracy (\d\.\d+) on held-out rows", said)
+    return "new model written" if all(accuracy > float(score) - WORSE for score in told) else "wrong model"
 
 
 def write_table(path):
