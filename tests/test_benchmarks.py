@@ -79,7 +79,7 @@ EXPERIMENTS = (
     "speed_explain", "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale",
     "survival_batches", "published", "speed_originals", "memory_wide", "suite", "suite_wide",
     "wide_paper", "ordinary", "parts", "leakage", "cohort", "mnist", "mnist_small", "mnist_rotated",
-    "mnist_counts", "rows", "marker_genes", "cell_scale",
+    "mnist_counts", "rows", "marker_genes", "cell_scale", "markers",
 )  # fmt: skip
 OF_DIGITS = ("mnist", "mnist_small", "mnist_rotated", "mnist_counts")
 OF_REAL_TABLES = (

@@ -27,7 +27,7 @@ from lspin import LSPINClassifier, LSPINRegressor, metrics
 from lspin.core import model as objective
 from lspin.core import training
 from lspin.estimators import posing
-from lspin.fitting import contest, ensemble, groups, levels, ordering
+from lspin.fitting import attempts, contest, ensemble, groups, levels, ordering
 from lspin.fitting import recipe as recipes
 from lspin.structure import divisions, mixture
 from lspin.structure.divisions import RULES
@@ -91,7 +91,9 @@ OF_GROUPS = {
     "5 folds of small tables": Variant({ensemble: {"N_SMALL_FOLDS": 5}}),
     "a ridge of all columns only": Variant({contest: {"MANY_RIDGES": 0}}),
     "few columns tie with a ridge": Variant({levels: {"prefer_ridge": lambda all_levels: all_levels}}),
-    "networks always tried": Variant({contest: {"HOPELESS": np.inf, "FAR_BEHIND": 1e9}}),
+    "networks always tried": Variant({attempts: {"HOPELESS": np.inf, "FAR_BEHIND": 1e9}}),
+    "networks read all columns": Variant({attempts: {"MUCH_LESS": 0.0}}),
+    "networks always read few columns": Variant({attempts: {"MUCH_LESS": 1.0}}),
     "networks win ties": Variant({contest: {"TIE": 0.0}}),
 }
 OF_NETWORKS = {
