@@ -1,5 +1,7 @@
 """Settings of the site; ``make docs`` builds it."""
 
+import os
+import re
 import sys
 import warnings
 from importlib.metadata import version as version_of
@@ -58,6 +60,7 @@ html_theme_options = {
 html_sidebars = {"index": [], "results": [], "changelog": []}
 
 default_role = "code"  # a name in single backticks
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autodoc_typehints = "none"  # stand behind each parameter, see _ext/reference.py
 autodoc_member_order = "groupwise"
@@ -74,11 +77,17 @@ nb_execution_raise_on_error = True
 nb_merge_streams = True
 nb_output_stderr = "warn"
 
+# `make docs` shows scripts with this mark without running them; `make docs-full` runs all. The tests always do.
+LONG = re.compile(r"^# Long: ", re.MULTILINE)
+scripts = Path(__file__).resolve().parents[1].joinpath("examples").glob("plot_*.py")
+long_scripts = [path.stem for path in scripts if LONG.search(path.read_text("utf-8"))]
+left_out = [] if os.environ.get("LSPIN_DOCS_FULL") else long_scripts
+
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "filename_pattern": r"/plot_",
+    "filename_pattern": "/(?!(?:" + "|".join([*left_out, "_"]) + r")\.py)plot_",
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,

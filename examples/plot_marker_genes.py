@@ -7,6 +7,7 @@ The cells are sorted blood cells where that table is at hand (:func:`lspin.datas
 ``rank_genes_groups`` writes its results where scanpy looks for them, so that scanpy's plots draw them.
 """
 
+# Long: about 20 CPU seconds. `make docs-full` runs this script, `make docs` shows it only.
 import anndata
 import matplotlib.pyplot as plt
 import numpy as np

@@ -13,8 +13,34 @@ from matplotlib.figure import Figure
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 OURS = "#c1440e"
-STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "lspin"}
-MARKERS = "osD^vP<>Xhp8"
+STYLE = {
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "svg.hashsalt": "lspin",
+}
+# A rival has the same look in all figures: families of methods share a colour.
+LOOKS = {
+    "#0072b2": {"lasso": "o", "lasso_capped": "s", "cox_lasso": "o", "cluster_lasso": "D", "contextual_lasso": "^",
+                "localized_lasso": "v"},
+    "#56b4e9": {"ridge": "o", "linear_svc": "s", "linear_svc_capped": "D", "naive_bayes": "^", "ransac": "v"},
+    "#009e73": {"random_forest": "o", "survival_forest": "o", "xgboost": "s", "lightgbm": "D",
+                "boosted_trees": "^", "rf_shap": "v", "ebm": "P"},
+    "#cc79a7": {"invase": "o", "l2x": "s", "realx": "D", "stg": "^", "cox_stg": "^", "cox_stg_linear": "v",
+                "protogate": "P", "tabnet": "X"},
+    "0.35": {"mlp": "o", "deepsurv": "o", "lspin_official": "s", "tabpfn": "D", "tabicl": "^"},
+}  # fmt: skip
+MARKERS_OF_OURS = "*dHPX"
+LEGEND_COLUMNS = 5
+FEWEST_SEEDS = 3  # of a method that is shown
+CLEARLY = 2  # standard errors of a difference
+TITLES = {
+    "basehock": "BASEHOCK", "relathe": "RELATHE", "pcmac": "PCMAC", "pbmc": "PBMC T cells", "colon": "COLON",
+    "tox171": "TOX-171", "metabric": "METABRIC", "gbsg": "GBSG", "support": "SUPPORT", "seer_breast": "SEER",
+}  # fmt: skip
 NAMES = {
     "lspin_auto": "lspin, as it comes", "lspin": "lspin", "llspin": "lspin, linear",
     "lspin_official": "authors' recipe",
@@ -44,9 +70,11 @@ class Experiment(NamedTuple):
     left_out: tuple[str, ...] = ()  # tables without a score of this kind
 
     def read(self) -> pd.DataFrame:
-        """One row a run, with the columns that figures need."""
+        """One row a run, with the columns that figures need, of methods with several seeds."""
         frame = pd.read_csv(RESULTS / f"{self.file}.csv")
         frame = frame[~frame["dataset"].isin(self.left_out)].dropna(subset=[self.score])
+        n_seeds = frame.groupby("method")["seed"].nunique()
+        frame = frame[frame["method"].map(n_seeds) >= FEWEST_SEEDS]
         features = frame[self.features].fillna(frame[self.columns])
         return pd.DataFrame(
             {
@@ -91,58 +119,67 @@ def is_rival(method: str) -> bool:
     return method == "lspin_official" or ("lspin" not in method and method != "cox_members")
 
 
-def style_of(methods: list[str]) -> dict[str, dict[str, Any]]:
-    """Colour and marker of each method; ours is the same in all figures."""
-    rivals = [method for method in methods if is_rival(method)]
-    colours = mpl.colormaps["tab10"]
-    looks = {
-        name: {"color": colours([0, 2, 4, 5, 7, 8, 9][i % 7]), "marker": MARKERS[i % len(MARKERS)]}
-        for i, name in enumerate(rivals)
-    }
-    own = [method for method in methods if method not in looks]
-    shapes = dict(zip(own, "*dHPX", strict=False))
-    looks |= {"lspin_official": {"color": "black", "marker": "."}} if "lspin_official" in looks else {}
-    return {method: looks.get(method) or {"color": OURS, "marker": shapes.get(method, "*")} for method in methods}
+def style_of(methods: list[str], default: str) -> dict[str, dict[str, Any]]:
+    """Colour and marker of each method: rivals, then ours; the package as it comes is the star."""
+    known = {name: {"color": c, "marker": marker} for c, marks in LOOKS.items() for name, marker in marks.items()}
+    rivals = [method for method in known if method in methods]
+    own = sorted((method for method in methods if not is_rival(method)), key=lambda method: method != default)
+    ours = {name: {"color": OURS, "marker": marker} for name, marker in zip(own, MARKERS_OF_OURS, strict=False)}
+    if missing := set(methods) - set(rivals) - set(ours):
+        raise ValueError(f"the figures of results have no colour for {', '.join(sorted(missing))}")
+    return {name: known[name] for name in rivals} | ours
+
+
+def arrange_panels(n_panels: int) -> tuple[int, int, float, float]:
+    """Rows and columns of panels, with the width and height of one in inches."""
+    n_across = {4: 2, 24: 6}.get(n_panels, min(n_panels, 3))
+    width, height = {2: (3.6, 2.3), 3: (2.4, 2.0)}.get(n_across, (1.6, 1.45))
+    return math.ceil(n_panels / n_across), n_across, width, height
 
 
 def draw_pareto(experiment: Experiment) -> Figure:
     """Score against features a row, one panel a table."""
     points = average(experiment.read())
     datasets = list(dict.fromkeys(points["dataset"]))
-    looks = style_of(list(dict.fromkeys(points["method"])))
-    n_across = min(len(datasets), 6 if len(datasets) > 12 else 3)
-    n_down = math.ceil(len(datasets) / n_across)
-    figure = Figure(figsize=(7.2, 2.1 * n_down + 0.8) if n_across == 3 else (9.6, 1.5 * n_down + 0.8))
-    figure.set_layout_engine("constrained")
+    looks = style_of(list(dict.fromkeys(points["method"])), experiment.ours)
+    n_down, n_across, width, height = arrange_panels(len(datasets))
+    n_lines = math.ceil(len(looks) / LEGEND_COLUMNS)
+    size = (width * n_across + 0.3, height * n_down + 0.3 + 0.17 * n_lines)
+    figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(n_down, n_across, squeeze=False).ravel()
     for axes, name in zip(panels, datasets, strict=False):
         draw_panel(axes, points[points["dataset"] == name], looks)
-        axes.set_title(name, fontsize=8, loc="left")
+        axes.set_title(TITLES.get(name, name), fontsize=8, loc="left")
     for axes in panels[len(datasets) :]:
         axes.set_visible(False)
-    figure.supxlabel("features a row", fontsize=8)
+    for axes in panels[len(datasets) - n_across : len(datasets)]:
+        axes.set_xlabel("features a row")
     figure.supylabel(experiment.score_name, fontsize=8)
     marks = [
         mpl.lines.Line2D([], [], linestyle="", markersize=5, label=NAMES.get(m, m), **looks[m]) for m in looks
     ]
-    figure.legend(handles=marks, loc="outside right center", frameon=False, fontsize=7)
+    figure.legend(handles=marks, loc="outside lower center", ncols=LEGEND_COLUMNS, frameon=False, fontsize=7)
     return figure
 
 
 def draw_panel(axes: Axes, points: pd.DataFrame, looks: dict[str, dict[str, Any]]) -> None:
     """The methods on one table, with the line of those that no other beats."""
     front = find_front(points)
-    axes.step(front["features"], front["score"], where="post", color="0.8", linewidth=1, zorder=0)
+    axes.step(front["features"], front["score"], where="post", color="0.75", linewidth=0.8, zorder=0)
     for row in points.itertuples():
-        size = 7 if looks[row.method]["color"] == OURS else 4
+        is_ours = looks[row.method]["color"] == OURS
         axes.errorbar(
-            row.features, row.score, yerr=row.spread if row.spread > 0 else None, markersize=size, linewidth=0.5,
-            alpha=0.9, **looks[row.method],
+            row.features, row.score, yerr=row.spread if row.spread > 0 else None, markersize=7 if is_ours else 3.5,
+            elinewidth=0.5, markeredgewidth=0, zorder=3 if is_ours else 2, **looks[row.method],
         )  # fmt: skip
-    if points["features"].max() > 20 * points["features"].min():
+    least, most = points["features"].min(), points["features"].max()
+    if most > 20 * least > 0:
         axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
-    low = points["score"].quantile(0.15) if len(points) > 6 else points["score"].min()
+        axes.xaxis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5) if most < 40 * least else (1,)))
+        axes.xaxis.set_minor_formatter(mpl.ticker.NullFormatter())
+    axes.xaxis.set_major_formatter("{x:,g}")
+    is_ours = [looks[method]["color"] == OURS for method in points["method"]]
+    low = min(points["score"].quantile(0.15 if len(points) > 6 else 0), points.loc[is_ours, "score"].min())
     high = (points["score"] + points["spread"].fillna(0)).max()
     axes.set_ylim(low - 0.3 * (high - low), high + 0.1 * (high - low))
 
@@ -163,7 +200,7 @@ def draw_times() -> Figure:
     ):
         runs = keep_common_seeds(pd.read_csv(RESULTS / f"{file}.csv"))
         times = runs.groupby(["method", by])["fitting_cpu_seconds"].median().unstack("method")
-        looks = style_of(list(times))
+        looks = style_of(list(times), "lspin")
         for method in times:
             known = times[method].dropna()
             axes.plot(
@@ -172,8 +209,42 @@ def draw_times() -> Figure:
         axes.set(xlabel=label, ylabel="CPU seconds of one fit", yscale="log")
         axes.set_xscale("log" if by == "n_columns" else "linear")
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=7)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=7)
     return figure
+
+
+def write_ordinary(path: Path) -> None:
+    """Mean ranks on ordinary tables, and the features of a row, as a Markdown table."""
+    runs = pd.read_csv(RESULTS / "ordinary.csv")
+    rows = {}
+    for score, label, sign in (("score", "accuracy or R²", 1), ("log_loss", "log loss", -1)):
+        means = runs.pivot_table(index="dataset", columns="method", values=score).dropna()
+        rows[f"mean rank by {label}, {len(means)} tables"] = (
+            (sign * -means).rank(axis=1).mean().map("{:.2f}".format)
+        )
+    used = runs.assign(used=runs["n_features"].fillna(runs["d"])).groupby(["dataset", "method"])["used"].mean()
+    rows["features a row, median of tables"] = used.groupby("method").median().map("{:.1f}".format)
+    write_table(path, pd.DataFrame(rows).T.rename(columns=NAMES))
+
+
+def write_speed(path: Path) -> None:
+    """CPU seconds of the committed measurement, as a Markdown table."""
+    runs = pd.read_csv(RESULTS / "speed.csv")
+    rows = [
+        {"table": table, "what": what, "CPU seconds, median of seeds": f"{here['seconds'].median():.2g}"}
+        for (table, what), here in runs.groupby(["table", "what"], sort=False)
+    ]
+    write_table(path, pd.DataFrame(rows).set_index("table"))
+
+
+def write_table(path: Path, frame: pd.DataFrame) -> None:
+    """A frame as a Markdown table, its index as the first column."""
+    lines = [f"| {frame.index.name or ''} | " + " | ".join(frame) + " |", "|" + "---|" * (frame.shape[1] + 1)]
+    lines += [
+        f"| {name} | " + " | ".join(map(str, row)) + " |"
+        for name, row in zip(frame.index, frame.values, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def list_losses(experiment: Experiment) -> Iterator[dict[str, Any]]:
@@ -189,13 +260,14 @@ def list_losses(experiment: Experiment) -> Iterator[dict[str, Any]]:
         if best is None or ahead[best] <= 0:
             continue
         gaps = common[best][best] - common[best][experiment.ours]
+        error = gaps.std(ddof=1) / np.sqrt(len(gaps))
+        bold = "**" if ahead[best] > CLEARLY * error else ""
         yield {
-            "experiment": experiment.title,
-            "table": dataset,
+            "table": f"{TITLES.get(dataset, dataset)}: {experiment.title.lower()}",
             "score": experiment.score_name,
             "ours": f"{common[best][experiment.ours].mean():.3g} [{features[experiment.ours]:.0f}]",
             "best rival": f"{NAMES.get(best, best)} {common[best][best].mean():.3g} [{features[best]:.0f}]",
-            "difference": f"{ahead[best]:.2g} ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.1g}",
+            "difference": f"{bold}{ahead[best]:.2g} ± {error:.1g}{bold}",
             "rivals ahead": f"{sum(gap > 0 for gap in ahead.values())} of {len(ahead)}",
         }
 
@@ -204,7 +276,13 @@ def write_losses(path: Path) -> None:
     """Where we lose, as a Markdown table."""
     rows = [row for experiment in EXPERIMENTS for row in list_losses(experiment)]
     n_tables = sum(experiment.read()["dataset"].nunique() for experiment in EXPERIMENTS)
-    lines = [f"A rival has the better mean on {len(rows)} of {n_tables} tables.", ""]
+    n_clear = sum(row["difference"].startswith("**") for row in rows)
+    lines = [
+        f"A rival has the better mean on {len(rows)} of {n_tables} tables, on {n_clear} of them by more than "
+        f"{CLEARLY} standard errors (in bold).",
+        "",
+    ]
+    rows.sort(key=lambda row: not row["difference"].startswith("**"))
     lines += ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
     lines += ["| " + " | ".join(str(value) for value in row.values()) + " |" for row in rows]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -221,6 +299,8 @@ def write_results(app: Any) -> None:
         for experiment in EXPERIMENTS:
             draw_pareto(experiment).savefig(folder / f"pareto_{experiment.file}.svg", metadata={"Date": None})
         draw_times().savefig(folder / "times.svg", metadata={"Date": None})
+    write_ordinary(folder / "ordinary.md")
+    write_speed(folder / "speed.md")
     write_losses(folder / "losses.md")
 
 

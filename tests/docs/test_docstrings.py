@@ -57,11 +57,12 @@ def test_numpydoc_accepts_every_public_docstring(room):
 
 
 def list_examples():
+    """Examples of public names and of their methods, each once: estimators share methods."""
     finder = doctest.DocTestFinder(recurse=False)
-    tests = [
-        test for room in ROOMS for item in list_public(room).items() for test in finder.find(item[1], item[0])
-    ]
-    return [test for test in tests if test.examples]
+    public = [item for room in ROOMS for item in list_public(room).items()]
+    methods = [(f"{name}.{key}", getattr(kind, key)) for name, kind in public for key in list_methods(kind)]
+    tests = [test for name, value in [*public, *methods] for test in finder.find(value, name) if test.examples]
+    return list({test.docstring: test for test in tests}.values())
 
 
 @pytest.fixture

@@ -1,0 +1,209 @@
+"""Every number that README, guide and benchmarks/README.md quote is that of a CSV in benchmarks/results."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from benchmarks.experiments import table1
+
+ROOT = Path(__file__).parents[2]
+README, BENCHMARKS, PAPER = "README.md", "benchmarks/README.md", "docs/guide/reproducing.md"
+RESULTS = "docs/results.md"
+NUMBER = re.compile(r"(<\s*)?(?<![\w.,-])(\d*\.?\d+(?:e-?\d+)?)(?![\w])(?!,\d)")
+TABLES = ("E1", "E2", "E3", "E4", "E5")
+WIDE = ("basehock", "relathe", "pcmac", "pbmc", "colon", "tox171")
+COHORTS = ("seer_breast", "metabric", "gbsg", "support")
+
+
+@cache
+def read(file):
+    return pd.read_csv(ROOT / "benchmarks" / "results" / f"{file}.csv")
+
+
+def mean(file, column, datasets, method, **where):
+    """The mean over seeds on each table."""
+    runs = read(file)
+    for name, value in {"method": method, **where}.items():
+        runs = runs[runs[name] == value]
+    return [runs.loc[runs["dataset"] == name, column].mean() for name in datasets]
+
+
+def rank(score, sign, methods):
+    """The mean rank of each method on the ordinary tables that all have."""
+    means = read("ordinary").pivot_table(index="dataset", columns="method", values=score).dropna()
+    ranks = means.rank(axis=1, ascending=sign < 0).mean()
+    return [ranks[name] for name in methods]
+
+
+def pair(*lists):
+    """The first of each list, the second of each list, and so on."""
+    return [value for values in zip(*lists, strict=True) for value in values]
+
+
+def f1(method):
+    return mean("table1", "f1", TABLES, method)
+
+
+def wide(column, datasets=WIDE, method="llspin"):
+    return mean("table3", column, datasets, method)
+
+
+def few(method):
+    return mean("survival_curve", "few_test_c", COHORTS, method)
+
+
+OTHERS = ("ridge", "lasso", "random_forest", "boosted_trees")
+UNEQUAL = [mean("unequal", score, ["unequal"], "lspin_auto")[0] for score in ("tpr", "fdr", "mse")]
+OVERLAP = [mean("overlap", score, ["overlap"], "lspin_auto")[0] for score in ("tpr", "fdr", "accuracy")]
+SHUT_AND_OPEN = pair(*(mean("gate_statistics", f"test_{kind}", ["E1"], "lspin") for kind in ("shut", "open")))
+MOTIVATING = [mean("motivating", score, ["linear"], "llspin", n_train=10)[0] for score in ("f1", "r2")]
+ACCURACY = mean("table1", "accuracy", TABLES[:4], "lspin_auto")
+SMALLEST_ERROR = mean("table1", "mse", ["E5"], "lspin_auto")
+# Page, beginning of the row, number of the cell; and what the numbers in that cell have to be. None: a size.
+CLAIMS = [
+    (README, "Features found", 1, f1("lspin_auto")),
+    (README, "Features found", 2, [*table1.F1["lspin"], *f1("invase")]),
+    (README, "Share learned", 1, mean("suite_wide", "share", ["subtypes"], "lspin")),
+    (README, "Share learned", 2, [
+        mean("suite_wide", "share", ["subtypes"], rival)[0] for rival in ("cluster_lasso", "xgboost")
+    ]),
+    (README, "Accuracy on PCMAC", 1, wide("accuracy", ["pcmac"]) + wide("n_features", ["pcmac"])),
+    (README, "Accuracy on PCMAC", 2, [
+        *wide("accuracy", ["pcmac"], "naive_bayes"),
+        *wide("accuracy", ["pcmac"], "xgboost"),
+        *wide("n_features", ["pcmac"], "xgboost"),
+    ]),
+    (README, "Mean rank", 1, rank("log_loss", -1, ["lspin"])),
+    (README, "Mean rank", 2, rank("log_loss", -1, OTHERS)),
+    (README, "**A rival wins:** R² on `baseball`", 1, mean("ordinary", "score", ["baseball"], "lspin")),
+    (README, "**A rival wins:** R² on `baseball`", 2, mean("ordinary", "score", ["baseball"], "random_forest")),
+    (BENCHMARKS, "Table 1, F1", 3, f1("lspin_auto")),
+    (BENCHMARKS, "Table 1, F1", 4, table1.F1["lspin"]),
+    (BENCHMARKS, "Table 1, accuracy", 3, ACCURACY),
+    (BENCHMARKS, "Table 1, accuracy", 4, [
+        *table1.PREDICTION["lspin"][:4], *mean("table1", "accuracy", TABLES[:4], "invase")
+    ]),
+    (BENCHMARKS, "Table 1, mean squared error", 3, SMALLEST_ERROR),
+    (BENCHMARKS, "motivating example", 3, [None, *MOTIVATING[:1]]),
+    (BENCHMARKS, "motivating example", 4, [
+        None, *mean("motivating", "f1", ["linear"], "localized_lasso", n_train=10)
+    ]),
+    (BENCHMARKS, "unequal coefficients", 3, UNEQUAL),
+    (BENCHMARKS, "overlapping features", 3, OVERLAP),
+    (BENCHMARKS, "gate statistics", 3, SHUT_AND_OPEN),
+    (BENCHMARKS, "Table 3, accuracy", 3, wide("accuracy")),
+    (BENCHMARKS, "Table 3, features", 3, wide("n_features")),
+    (BENCHMARKS, "negative log-likelihood", 3, mean("nll", "nll", WIDE, "llspin")),
+    (BENCHMARKS, "survival, C on four cohorts", 3, mean("survival_curve", "best_test_c", COHORTS, "cox_members")),
+    (BENCHMARKS, "survival, C on four cohorts", 4, mean("survival_curve", "best_test_c", COHORTS, "deepsurv")),
+    (BENCHMARKS, "survival, at most three", 3, few("cox_members")),
+    (BENCHMARKS, "survival, at most three", 4, few("cox_lasso")),
+    (BENCHMARKS, "drawn tables, share", 3, mean(
+        "suite", "share", ("clinics", "switch", "pictures", "plain", "sites"), "lspin"
+    )),
+    (BENCHMARKS, "drawn wide tables, share", 3, mean(
+        "suite_wide", "share", ("subtypes", "modules", "polygenic"), "lspin"
+    )),
+    (BENCHMARKS, "ordinary tables, mean rank by score", 3, rank("score", 1, ["lspin"])),
+    (BENCHMARKS, "ordinary tables, mean rank by score", 4, rank("score", 1, ["ridge", "lasso", "boosted_trees"])),
+    (BENCHMARKS, "ordinary tables, mean rank by log loss", 3, rank("log_loss", -1, ["lspin"])),
+    (BENCHMARKS, "ordinary tables, mean rank by log loss", 4, rank(
+        "log_loss", -1, ["ridge", "lasso", "boosted_trees"]
+    )),
+    (BENCHMARKS, "MNIST, accuracy", 3, [
+        mean("mnist", score, ["mnist"], method)[0]
+        for method in ("llspin", "lspin")
+        for score in ("accuracy", "n_features")
+    ]),
+    (BENCHMARKS, "MNIST, 6,000", 3, [
+        mean("mnist_small", score, ["mnist"], "llspin_small")[0] for score in ("accuracy", "n_features")
+    ]),
+    (BENCHMARKS, "MNIST, turned", 3, [
+        mean("mnist_rotated", score, ["mnist"], "llspin")[0] for score in ("accuracy_30", "ece_30")
+    ]),
+    (PAPER, "Table 1, F1", 3, f1("lspin_auto")),
+    (PAPER, "Table 1, F1", 4, table1.F1["lspin"]),
+    (PAPER, "Table 1, accuracy", 3, ACCURACY),
+    (PAPER, "Table 1, error", 3, SMALLEST_ERROR),
+    (PAPER, "Motivating example", 3, MOTIVATING),
+    (PAPER, "Unequal coefficients", 3, UNEQUAL),
+    (PAPER, "Overlapping features", 3, OVERLAP),
+    (PAPER, "Gate statistics", 3, SHUT_AND_OPEN),
+    (PAPER, "Table 3, accuracy", 3, pair(*(wide(column, WIDE[:1]) for column in ("accuracy", "n_features")))),
+    (PAPER, "Table 3, RELATHE", 3, pair(*(wide(column, WIDE[1:3]) for column in ("accuracy", "n_features")))),
+    (PAPER, "Table 3, PBMC", 3, pair(*(wide(column, WIDE[3:]) for column in ("accuracy", "n_features")))),
+    (PAPER, "Negative log-likelihood", 3, mean("nll", "nll", WIDE, "llspin")),
+]  # fmt: skip
+
+
+WITNESSES = ("tox171", "colon", "pbmc")
+NOISY = [mean("wide_paper", "score", ["E2"], "lspin", n_columns=n)[0] for n in (100, 1000, 20000)]
+# Page, a pattern of its text, and what the numbers of the text that is found have to be.
+SENTENCES = [
+    (RESULTS, "calibration error on `pictures` is [^)]*", [
+        mean("suite", "ece", ["pictures"], method)[0] for method in ("lspin", "xgboost")
+    ]),
+    (RESULTS, "accuracy falls to .*?So the", pair(
+        wide("exchanged_accuracy", WITNESSES), wide("chance", WITNESSES)
+    )),
+    (RESULTS, "mask alone tells much, too: [^.]*", wide("mask_accuracy", WITNESSES)),
+    (RESULTS, "not solved: accuracy .*?20,000", [NOISY[0], 100, *NOISY[1:]]),
+    (BENCHMARKS, "LLSPIN [^,]*, LSPIN [^,]* CPU µs", [
+        mean("speed_explain", "microseconds_a_row", ["E2"], method)[0] for method in ("llspin", "lspin")
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("page", "pattern", "values"), SENTENCES, ids=[text for _, text, _ in SENTENCES])
+def test_a_number_in_a_sentence_is_that_of_its_csv(page, pattern, values):
+    [sentence] = re.findall(pattern, " ".join((ROOT / page).read_text("utf-8").split()))
+    assert not list(check_numbers(sentence, values))
+
+
+def read_cell(page, beginning, number):
+    """The cell of the one row of a table that begins so."""
+    lines = (ROOT / page).read_text("utf-8").splitlines()
+    [row] = [line for line in lines if line.startswith(f"| {beginning}")]
+    return row.split("|")[number + 1].strip()
+
+
+def check_numbers(cell: str, values: list[float | None]) -> Iterator[str]:
+    """Say which numbers of a cell are no rounding of their value."""
+    found = NUMBER.findall(cell)
+    assert len(found) == len(values), f"{cell}: {len(values)} numbers are expected"
+    for (below, text), value in zip(found, values, strict=True):
+        unit = 10.0 ** Decimal(text).as_tuple().exponent
+        is_right = value is None or (value < float(text) if below else abs(float(text) - value) <= 0.501 * unit)
+        if not is_right:
+            yield f"{text} should be {value:.4g}"
+
+
+@pytest.mark.parametrize(
+    ("page", "beginning", "number", "values"), CLAIMS, ids=[f"{page}-{row}-{at}" for page, row, at, _ in CLAIMS]
+)
+def test_a_number_on_a_page_is_that_of_its_csv(page, beginning, number, values):
+    assert not list(check_numbers(read_cell(page, beginning, number), values))
+
+
+def test_every_number_of_the_readme_comes_from_a_csv():
+    rows = re.findall(r"^\| (?!What|-)(.+?) \|", (ROOT / README).read_text("utf-8"), re.MULTILINE)
+    guarded = {(beginning, at) for page, beginning, at, _ in CLAIMS if page == README}
+    assert len(rows) == 5
+    for row in rows:
+        assert {at for beginning, at in guarded if row.startswith(beginning)} == {1, 2}, row
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"), [(".99", 0.9907), ("96.7", 96.65), ("5e-7", 4.6e-7), ("< 1e-12", 1e-13)]
+)
+def test_a_rounded_number_is_accepted(cell, value):
+    assert not list(check_numbers(cell, [value]))
+
+
+@pytest.mark.parametrize(("cell", "value"), [(".98", 0.9907), ("96.8", 96.65), ("5e-7", 2e-7), ("< 1e-12", 1e-9)])
+def test_another_number_is_not(cell, value):
+    assert list(check_numbers(cell, [value]))
