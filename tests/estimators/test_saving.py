@@ -177,7 +177,7 @@ def test_the_path_of_a_search_comes_back(models, tmp_path):
 def test_what_was_found_comes_back(name, models, tmp_path):
     model, _ = models[name]
     back = save_and_load(model, tmp_path / "model")
-    for found in ("contest_", "structure_", "structure_frequency_"):
+    for found in ("contest_", "structure_", "structure_frequency_", "components_"):
         pd.testing.assert_frame_equal(getattr(back, found), getattr(model, found))
 
 

@@ -28,6 +28,7 @@ from lspin.estimators.summarising import remember, summarise
 from lspin.explanation.joining import explain
 from lspin.explanation.record import Explanation
 from lspin.explanation.summary import Summary
+from lspin.fitting.components import refuse_unknown, store_components, tell_components
 from lspin.fitting.ensemble import (
     GROUPS,
     NETWORKS,
@@ -118,6 +119,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "start_": str,
         "contest_": pd.DataFrame,
         "_matched": pd.DataFrame,
+        "_components": pd.DataFrame,
         "feature_importances_": np.ndarray,
         "_summary": pd.DataFrame,
         "_counted": np.ndarray,
@@ -129,6 +131,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "start_": NETWORKS,
         "contest_": pd.DataFrame(columns=list(Standing._fields)),
         "_matched": None,
+        "_components": store_components([]),
         "pos_label_": None,
         "feature_importances_": None,
         "_summary": None,
@@ -217,6 +220,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         self.start_ = solution.start
         self.contest_ = pd.DataFrame(solution.contest, columns=list(Standing._fields))
         self.members_ = [fit.member for fit in solution.fits]
+        self._components = store_components([fit.components for fit in solution.fits])
 
     def _warn(self, solution: Solution) -> None:
         if solution.remark is not None:
@@ -276,6 +280,17 @@ class LSPINBase(TransformerMixin, TableEstimator):
         """
         check_is_fitted(self)
         return tell_structure(self.members_, self._matched, self._column_names, self.kind_.direction)
+
+    @property
+    def components_(self) -> pd.DataFrame:
+        """Directions in which columns vary together beyond chance, where these divided the rows into groups.
+
+        One row for each member and component, the strongest first. ``variance``: its part of the variance of all
+        columns; ``divides``: whether groups were made of it; ``columns``: up to ten columns most closely related
+        to it, with their ``correlations``. Empty if there are no groups, or if single columns divided the rows.
+        """
+        check_is_fitted(self)
+        return tell_components(self._components, self._column_names)
 
     @property
     def structure_frequency_(self) -> pd.DataFrame:
@@ -600,6 +615,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         if not hasattr(estimator, "_matched"):
             estimator._matched = leave_unmatched(saved.members)
         refuse_mismatch(estimator._matched, saved.members)
+        refuse_unknown(estimator._components, len(saved.members), estimator.n_features_in_)
         if saved.origin:
             estimator.origin_ = saved.origin
         return estimator

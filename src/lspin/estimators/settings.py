@@ -184,6 +184,8 @@ ATTRIBUTES = {
     "competed.",
     "structure_ : pandas.DataFrame": "The groups of rows that a model of groups has found, one row for each "
     "member: size, what tells each, and what counts in it.",
+    "components_ : pandas.DataFrame": "The components of the columns that divided the rows of a model of groups: "
+    "how much they hold, and the columns that follow each.",
     "structure_frequency_ : pandas.DataFrame": "How many members find each group and each feature in it, with "
     "intervals.",
     "feature_importances_ : numpy.ndarray": "Mean absolute contribution of each column over training rows; "

@@ -14,6 +14,7 @@ from lspin.core.model import ANY_PRICE, Architecture, Networks, Start, Strengths
 from lspin.core.networks import Layer
 from lspin.core.penalties import squared_distances
 from lspin.core.rows import AnyTable, Dense, place_dense, place_entries
+from lspin.fitting.components import Component
 from lspin.fitting.groups import Panel, Setting, make_member
 from lspin.fitting.linear import refit_predictor
 from lspin.fitting.prediction import Member, find_opened, predict_counted
@@ -56,6 +57,7 @@ class Fit(NamedTuple):
 
     member: Member
     history: np.ndarray  # (n_epochs, 3), columns as in HISTORY
+    components: tuple[Component, ...] = ()  # that divided the rows of a model of groups
 
 
 class UnfinishedError(KeyboardInterrupt):
@@ -105,12 +107,13 @@ def fit_groups(problem: Problem, job: Job, rows: Rows) -> Fit:
         divided = rows if job.judged is None else job.judged
         encoding = learn_row_encoding(problem, job, divided)
         labels = None if job.panel is None else job.panel.labels
-        member = make_member(divided, encoding, problem.kind, job.setting, labels)
+        member, components = make_member(divided, encoding, problem.kind, job.setting, labels)
         if job.judged is not None:
             member = refit_predictor(member, rows, problem.kind.loss, job.setting.penalty)
     outputs, n_open = predict_counted([member], rows.grid)
     loss = problem.kind.loss.average(outputs, rows.target, rows.weight / rows.weight.sum())
-    return Fit(member, np.array([[loss, np.nan, np.average(n_open, weights=rows.weight)]]))
+    history = np.array([[loss, np.nan, np.average(n_open, weights=rows.weight)]])
+    return Fit(member, history, components)
 
 
 def fit_constant(problem: Problem) -> Fit:

@@ -9,6 +9,7 @@ import numpy as np
 from lspin.core.model import Networks
 from lspin.core.networks import Layer
 from lspin.fitting.anchors import fit_ridge
+from lspin.fitting.components import Component, list_components
 from lspin.fitting.linear import fit_linear
 from lspin.fitting.ordering import Atoms, Ladder, append_rest, build_ladder
 from lspin.fitting.prediction import Member
@@ -221,16 +222,24 @@ def _unit(outputs: np.ndarray, weight: np.ndarray) -> float:
 # The model ---------------------------------------------------------------------------------------------------
 
 
+class Made(NamedTuple):
+    """A model of groups, and the components that divided its rows."""
+
+    member: Member
+    components: tuple[Component, ...]
+
+
 def make_member(
     rows: Rows, encoding: Encoding, kind: Kind, setting: Setting, labels: np.ndarray | None = None
-) -> Member:
+) -> Made:
     """The model of a setting; of one group, where the rows cannot be divided that way."""
     if setting.rule == ALL:
-        return open_most_related(rows, encoding, kind, setting.n_terms)
+        return Made(open_most_related(rows, encoding, kind, setting.n_terms), ())
     sight = look_at(rows, encoding, kind, labels)
     basis = find_basis(sight, setting.rule, setting.n_terms) or find_basis(sight, WHOLE, setting.n_terms)
     assert basis is not None
-    return widen(build_member(basis, setting), basis.whole, basis.kept)
+    components = list_components(sight.divisions, setting.rule, encoding.features) if basis.n_groups > 1 else ()
+    return Made(widen(build_member(basis, setting), basis.whole, basis.kept), components)
 
 
 def build_member(basis: Basis, setting: Setting) -> Member:
