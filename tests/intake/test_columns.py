@@ -71,7 +71,9 @@ def test_kinds_of_columns(entries, kind):
     assert read_column(pd.Series(entries, name="x"))[1] == kind
 
 
-@pytest.mark.parametrize("name", ["id", "patient_id", "PatientID", "Sample ID", "Unnamed: 0", "barcode"])
+@pytest.mark.parametrize(
+    "name", ["id", "patient_id", "PatientID", "Sample ID", "Unnamed: 0", "barcode", "Patienten-Nr.", "Patient No."]
+)
 def test_numbers_under_the_name_of_an_identifier_are_one(name):
     assert read_column(pd.Series(RNG.permutation(N) * 7, name=name))[1] == "id"
 

@@ -22,8 +22,8 @@ ADVICE = {"single column": "If not:", "after the outcome": "If so:"}  # after wh
 MOSTLY = 0.9  # part of the entries that makes a text column one of numbers or dates
 FEWEST_ROWS = 8  # below which everything follows everything by chance
 ID_NAME = re.compile(
-    r"(^|.*[\W_])(id|ids|identifier|barcode|uuid|mrn|index|rownames?|nr|nummer|kennung|pseudonym)$"
-    r"|^(patient|fall|proband|studien)(en)?[\W_]*(nr|nummer|id)?$|^Unnamed: \d+$",
+    r"(^|.*[\W_])(id|ids|identifier|barcode|uuid|mrn|index|rownames?|nr|nummer|kennung|pseudonym)\W*$"
+    r"|^(patient|fall|proband|studien)(en)?[\W_]*(nr|no|nummer|number|id)?\W*$|^Unnamed: \d+$",
     re.IGNORECASE,
 )
 CAMEL_ID = re.compile(r".*[a-z]I[Dd]$")
