@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from lspin.fitting.progress import Progress
+from lspin.fitting.running import run_beside
 from lspin.survival import StepFunction
 from lspin.targets import KINDS, Kind, kind_of
 
@@ -218,10 +219,10 @@ def cross_conformal(
     parting = KFold if strata is None else StratifiedKFold
     strata = np.zeros(len(target)) if strata is None else strata
     folds = list(parting(n_folds, shuffle=True, random_state=random_state).split(strata, strata))
-    run = Parallel(n_jobs=n_jobs, return_as="generator")
     models = []
+    calls = (delayed(_fit)(estimator, X, target, train) for train, _ in folds)
     with Progress(n_folds, shown=verbose > 0) as progress:
-        for model in run(delayed(_fit)(estimator, X, target, train) for train, _ in folds):
+        for model in run_beside(calls, n_jobs):
             models.append(model)
             progress.finish_fit()
     kind = _find_kind(models[0], by_class)

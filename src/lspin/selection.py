@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from lspin.fitting.progress import Progress
+from lspin.fitting.running import run_beside
 from lspin.targets import kind_of
 
 WORST, UNIMODAL = "worst case", "unimodal"
@@ -140,10 +141,10 @@ def stability_selection(
         raise ValueError(f"threshold must be above 0.5 and at most 1, got {threshold!r}")
     X = X if hasattr(X, "shape") else np.asarray(X)
     halves = _divide(estimator, y, X.shape[0], n_pairs, random_state)
-    run = Parallel(n_jobs=n_jobs, return_as="generator")
     chosen = np.zeros(X.shape[1])
+    calls = (delayed(_select)(estimator, X, y, rows, min_share, most) for rows in halves)
     with Progress(len(halves), shown=verbose > 0) as progress:
-        for is_chosen in run(delayed(_select)(estimator, X, y, rows, min_share, most) for rows in halves):
+        for is_chosen in run_beside(calls, n_jobs):
             chosen += is_chosen
             progress.finish_fit()
     names = list(X.columns) if hasattr(X, "columns") else [f"x{column}" for column in range(X.shape[1])]

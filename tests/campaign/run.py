@@ -30,11 +30,8 @@ def conduct(*, n_inputs, n_files, n_tables, n_signals, seed=0, seconds=None, sho
         if n_signals:
             models[0][0].save(folder / "old")
             old_model = (folder / "old").read_bytes()
-        before = signals.shared_memory()
         for _ in range(n_signals):
             signals.attempt(signal_rng, tally, folder, old_model)
-        for left in signals.shared_memory() - before:
-            tally.add("shared memory", "left over", left)
     return tally
 
 

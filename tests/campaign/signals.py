@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from lspin import load
+from lspin.core import orphans
 
 SLOWEST_EXIT = 2.0  # seconds from Ctrl-C to the end
 N_ROWS = 400
@@ -71,7 +73,11 @@ def attempt(rng, tally, folder, old_model, sent=None):
     slow = sent == signal.SIGINT and seconds > SLOWEST_EXIT
     outcome = "slow" if slow else judge(folder, table, output, old_model, said)
     left = count_left(process.pid)
-    tally.add(sent.name, "left over" if left else outcome, f"{words}, {left} processes left")
+    orphans.remove_orphaned()  # as the next fit side by side does
+    shared = list_shared(process.pid)
+    tally.add(
+        sent.name, "left over" if left or shared else outcome, f"{words}, {left} processes left, shared: {shared}"
+    )
 
 
 def tell_all(file):
@@ -133,6 +139,8 @@ def write_table(path):
     frame.assign(y=np.where(frame["a"] > 0, "ill", "well")).to_csv(path, index=False)
 
 
-def shared_memory():
-    """Names of what lies in shared memory, where the system shows it."""
-    return set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+def list_shared(pid):
+    """Names of what a process left in shared memory, where the system shows it."""
+    folder = Path("/dev/shm")
+    notes = [path for path in folder.glob("lspin-*") if f"-{pid}-" in path.read_text()]
+    return [path.name for path in [*folder.glob(f"*-{pid}-*"), *folder.glob(f"*_{pid}_*"), *notes]]

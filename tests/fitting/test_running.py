@@ -159,20 +159,87 @@ def stay(place, folder, report=None):
     wait_for(folder / "never")
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked at in /proc")
+HOLDING = """
+import os, pathlib, sys
+if "joblib.externals.loky.backend.popen_loky_posix" in sys.orig_argv:
+    while not pathlib.Path(__file__).with_name("parent is gone").exists():
+        os.sched_yield()
+"""
+DYING = """
+import os
+from lspin.fitting import running
+running.cancelling = lambda results: os.kill(os.getpid(), 9)
+"""
+
+
+def start_apart(function, folder, before=""):
+    """Start a program that works through two tasks side by side, with processes of its own."""
+    tests = str(Path(__file__).parents[1])
+    code = f"import sys; from pathlib import Path; from fitting.test_running import collect, {function}\n"
+    return subprocess.Popen(
+        [sys.executable, "-c", f"{before}{code}collect({function}, Path(sys.argv[1]), 2)", str(folder)],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), tests, *sys.path])},
+        start_new_session=True,
+    )
+
+
+def shared_names(owner):
+    """What a process has in shared memory, and files that list such names."""
+    shared = Path("/dev/shm")
+    notes = [path for path in shared.glob("lspin-*") if f"-{owner}-" in path.read_text()]
+    return [*shared.glob(f"sem.loky-{owner}-*"), *shared.glob(f"joblib_memmapping_folder_{owner}_*"), *notes]
+
+
+processes_are_shown = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked at in /proc")
+
+
+@processes_are_shown
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
 def test_workers_end_with_their_parent(sent, tmp_path):
-    code = (
-        "import sys; from pathlib import Path; from fitting.test_running import collect, stay\n"
-        "collect(stay, Path(sys.argv[1]), 2)"
-    )
-    tests = str(Path(__file__).parents[1])
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)],
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([tests, *sys.path])},
-    ) as process:
+    with start_apart("stay", tmp_path) as process:
         for place in range(2):
             wait_for(tmp_path / f"worker{place}")
         process.send_signal(sent)
-        process.communicate()  # ends once no process is left that may write
+        process.communicate()  # ends once no process is left that may write: neither a worker nor a tracker
+    assert shared_names(process.pid) == []
+
+
+@processes_are_shown
+def test_workers_whose_parent_is_gone_before_they_begin_do_not_begin(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(HOLDING)
+    with start_apart("stay", tmp_path, DYING) as process:
+        process.wait()
+        (tmp_path / "parent is gone").touch()
+        process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert list(tmp_path.glob("worker*")) == []
+    assert shared_names(process.pid) == []
+
+
+@processes_are_shown
+def test_the_next_fit_removes_what_processes_shared_that_were_killed_with_their_trackers(tmp_path):
+    with start_apart("stay", tmp_path) as process:
+        for place in range(2):
+            wait_for(tmp_path / f"worker{place}")
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    done, error = collect(multiply, tmp_path, 2)
+    assert error is None
+    assert done == {0: 0, 1: 10}
+    assert shared_names(process.pid) == []
+
+
+def test_what_the_user_has_workers_begin_with_is_done(tmp_path):
+    with parallel_config("loky", initializer=note_beginning, initargs=("well",)):
+        done, error = collect(tell_beginning, tmp_path, 2)
+    assert error is None
+    assert done == {0: "well", 1: "well"}
+
+
+def note_beginning(word):
+    os.environ["LSPIN_BEGUN"] = word
+
+
+def tell_beginning(place, folder, report=None):
+    return os.environ.get("LSPIN_BEGUN")

@@ -1,23 +1,19 @@
 """Fits one after the other or side by side; what is finished stays, whatever ends the others."""
 
 import contextlib
-import importlib
 import os
-import threading
-import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from functools import cache
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
-from joblib.parallel import get_active_backend
+from joblib.parallel import LokyBackend, get_active_backend
 
 from lspin.core.interrupts import obey, sheltering
+from lspin.core.orphans import begin, end_with, noting_shared, remove_orphaned, start_trackers
 from lspin.fitting.progress import Progress
 
-GLANCE = 0.5  # seconds between two looks at whether the parent of a worker is still there
 LOST = {"KilledWorker", "FutureCancelledError", "WorkerCrashedError", "RayActorError"}  # of Dask and Ray
 N_ATTEMPTS = 3  # at tasks that lost their worker: one that runs out of memory does so again
 
@@ -42,21 +38,9 @@ class Tasks:
 
 def run_one(tasks: Tasks, place: int) -> tuple[int, Any]:
     """The result of one of the tasks, with its place."""
-    if os.getppid() == tasks.parent:
+    if os.getppid() == tasks.parent:  # a worker of multiprocessing; others watch their parent from the beginning
         end_with(tasks.parent)
     return place, tasks.function(*tasks.arguments[place])
-
-
-@cache
-def end_with(parent: int) -> None:
-    """Let this process end soon after its parent does, however that ended."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(GLANCE)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def run_tasks(
@@ -81,7 +65,9 @@ def run_tasks(
     for attempt in range(N_ATTEMPTS):
         missing = [place for place in range(len(arguments)) if place not in done]
         try:
-            with cancelling(_run_beside(Tasks(function, arguments), missing, n_jobs)) as results:
+            tasks = Tasks(function, arguments)
+            calls = (delayed(run_one)(tasks, place) for place in missing)
+            with cancelling(run_beside(calls, n_jobs, ordered=False)) as results:
                 for place, result in results:
                     done[place] = result
                     progress.finish_fit()
@@ -96,14 +82,40 @@ def run_tasks(
                 ) from error
 
 
-def _run_beside(tasks: Tasks, places: list[int], n_jobs: int | None) -> Iterable[tuple[int, Any]]:
+def run_beside(calls: Iterable[Any], n_jobs: int | None, *, ordered: bool = True) -> Iterable[Any]:
+    """The results of calls, as ``joblib.delayed`` makes them: one by one where the backend can.
+
+    Workers end with this process, however it ends, and never see Ctrl-C, which a terminal sends to all.
+    """
+    backend = get_active_backend()[0]
     # Some backends, as that of Ray, have their results all at once only.
-    comes_one_by_one = getattr(get_active_backend()[0], "supports_return_generator", False)
-    return_as = "generator_unordered" if comes_one_by_one else "list"
-    parallel = Parallel(n_jobs=n_jobs, return_as=return_as, batch_size=1)
-    start_trackers()
-    with sheltering():
-        return parallel(delayed(run_one)(tasks, place) for place in places)
+    comes_one_by_one = getattr(backend, "supports_return_generator", False)
+    one_by_one = "generator" if ordered else "generator_unordered"
+    parallel = Parallel(
+        n_jobs=n_jobs,
+        return_as=one_by_one if comes_one_by_one else "list",
+        batch_size=1,
+        **beginning(backend),
+    )
+    if effective_n_jobs(n_jobs) > 1:
+        remove_orphaned()
+        start_trackers()  # to start one later would end the shelter
+    with sheltering(), noting_shared() as note:
+
+        def noted() -> Iterator[Any]:
+            note()  # joblib asks for the first call when it has made what workers share, before it starts them
+            yield from calls
+
+        return parallel(noted())
+
+
+def beginning(backend: Any) -> dict[str, Any]:
+    """What workers begin with, where they are processes that this one starts itself."""
+    if not isinstance(backend, LokyBackend):
+        return {}
+    given = getattr(backend, "backend_kwargs", {})
+    theirs = given.get("initializer"), given.get("initargs", ())
+    return {"initializer": begin, "initargs": (os.getpid(), *theirs)}
 
 
 @contextlib.contextmanager
@@ -116,13 +128,6 @@ def cancelling(results: Iterable[Any]) -> Iterator[Iterable[Any]]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 results.close()
-
-
-def start_trackers() -> None:
-    """Start the processes that clear up after others: to start one later would end the shelter."""
-    for name in ("multiprocessing.resource_tracker", "joblib.externals.loky.backend.resource_tracker"):
-        with contextlib.suppress(ImportError, AttributeError):
-            importlib.import_module(name).ensure_running()
 
 
 def tells_of_lost_worker(error: Exception) -> bool:
