@@ -70,8 +70,10 @@ class Watch:
     """The most memory that this process and its workers had at any time in a block."""
 
     peak: int  # bytes
+    n_looks: int
 
     def __enter__(self) -> "Watch":
+        self.peak, self.n_looks = 0, 0
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._look)
         self._thread.start()
@@ -82,9 +84,9 @@ class Watch:
         self._thread.join()
 
     def _look(self) -> None:
-        self.peak = occupied()
         while not self._is_over.wait(PAUSE):
             self.peak = max(self.peak, occupied())
+            self.n_looks += 1
 
 
 def occupied() -> int:

@@ -138,7 +138,7 @@ def test_a_model_without_features_is_said_to_be_one_and_has_no_map(browser, line
     assert content["headline"]["verdict"].startswith("No feature was found to help")
     assert content["map"] is None
     window = browser.new_page()
-    window.goto(path.as_uri(), timeout=120_000)
+    window.goto(path.as_uri(), timeout=0)
     window.wait_for_selector("html[data-ready=yes]")
     assert not window.locator("#cohort").is_visible()
     assert "Cohort map" not in window.text_content("nav")

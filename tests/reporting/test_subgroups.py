@@ -110,7 +110,7 @@ def test_a_page_shows_the_groups_and_is_no_wider_than_the_window(browser, page, 
     wrongs = []
     window = browser.new_page(viewport={"width": width, "height": 900})
     window.on("pageerror", lambda error: wrongs.append(str(error)))
-    window.goto(page.as_uri(), timeout=120_000)
+    window.goto(page.as_uri(), timeout=0)
     window.wait_for_selector("html[data-ready=yes]")
     cards = window.locator("#groups li").all_text_contents()
     assert len(cards) == len(content["groups"])
