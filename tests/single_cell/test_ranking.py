@@ -1,6 +1,8 @@
 """Marker genes in the language of scanpy, beside scanpy's own numbers."""
 
+import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -260,6 +262,19 @@ BAD = {
     "duplicate names": (lambda a: rank_genes_groups(_rename(a), "type"), "1 gene names occur more than once"),
     "no donor to hold out": (lambda a: rank_genes_groups(a, "type", donors="type"), "no donor of obs"),
     "no model": (lambda a: explain_cells(a, 0), "holds no model"),
+    "groups of nothing": (lambda a: rank_genes_groups(a, "type", groups=[]), "groups is an empty list"),
+    "groups=None": (lambda a: rank_genes_groups(a, "type", groups=None), "'all' or a list of groups"),
+    "a group against itself": (
+        lambda a: rank_genes_groups(a, "type", groups=["type 1"], reference="type 1"),
+        "groups and reference are the group 'type 1' only",
+    ),
+    "a measurement": (lambda a: rank_genes_groups(a, "depth"), "300 different values in 300 cells"),
+    "no genes to write": (lambda a: rank_genes_groups(a, "type", n_genes=-1), "n_genes=-1 must be a positive"),
+    "no name to write to": (lambda a: rank_genes_groups(a, "type", key_added=None), "must be a name"),
+    "a mask without genes": (lambda a: rank_genes_groups(a, "type", mask_var=np.zeros(200, bool)), "no gene at all"),
+    "a context": (lambda a: rank_genes_groups(a, "type", context=["donor"]), "donors= holds out whole donors"),
+    "a closed file": (lambda a: rank_genes_groups(_close(a), "type"), "is closed: read it again"),
+    "a part of a file": (lambda a: rank_genes_groups(_back(a)[:50], "type"), "give adata.to_memory"),
     "an unknown parameter": (lambda a: rank_genes_groups(a, "type", n_gates=3), "n_gates"),
 }
 
@@ -285,10 +300,26 @@ def _rename(adata):
     return adata
 
 
+def _back(adata):
+    """The same cells in a file that this process may only read."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cells.h5ad"
+        adata.write_h5ad(path)
+        path.chmod(0o400)
+        return anndata.read_h5ad(path, backed="r")  # an open file outlives its folder
+
+
+def _close(adata):
+    backed = _back(adata)
+    backed.file.close()
+    return backed
+
+
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_gets_a_sentence(case, cells):
     call, sentence = BAD[case]
     adata = as_anndata(cells)
+    adata.obs["depth"] = adata.X.sum(axis=1).A1 + np.linspace(0, 0.9, adata.n_obs)
     adata.obs["holes"] = adata.obs["type"].where(np.arange(adata.n_obs) > 1)
     adata.obs["kind"] = np.where(np.arange(adata.n_obs) == 299, "rare", adata.obs["type"].astype(str))
     with warnings.catch_warnings():
@@ -307,6 +338,56 @@ def test_unknown_cells_are_named(ranked):
         explain_cells(ranked, ["nobody"])
     with pytest.raises(ValueError, match="position 300"):
         explain_cells(ranked, [300])
+
+
+def test_cells_of_one_name_are_given_by_position(ranked):
+    adata = ranked.copy()
+    adata.obs_names = ["cell", *adata.obs_names[:-1]]
+    adata.obs_names = ["cell", "cell", *adata.obs_names[2:]]
+    with pytest.raises(ValueError, match="one name, such as 'cell'"):
+        explain_cells(adata, "cell")
+    assert explain_cells(adata, [1])["cell"].eq("cell").all()
+
+
+def test_a_file_without_the_right_to_write_is_ranked_and_stays_as_it_is(ranked, cells, tmp_path):
+    path = tmp_path / "cells.h5ad"
+    as_anndata(cells).write_h5ad(path)
+    path.chmod(0o400)
+    before = path.read_bytes()
+    backed = anndata.read_h5ad(path, backed="r")
+    rank_genes_groups(backed, "type", **QUICK)
+    backed.file.close()
+    assert (backed.uns["lspin"]["names"] == ranked.uns["lspin"]["names"]).all()
+    assert path.read_bytes() == before
+
+
+def test_genes_that_no_cell_has_come_last(cells):
+    adata = as_anndata(cells)
+    silent = adata.var_names[:20]
+    adata.X = (adata.X @ sp.diags_array((np.arange(adata.n_vars) >= 20) * 1.0)).tocsr()
+    rank_genes_groups(adata, "type", **QUICK)
+    result = adata.uns["lspin"]
+    assert "20 of 200 genes are 0 in all cells" in result["remarks"][1]
+    for group in result["names"].dtype.names:
+        scores = as_table(result, "scores", group)
+        assert (scores[silent] == 0).all()
+        assert np.isfinite(scores).all()
+        assert not set(result["names"][group][:10]) & set(silent)
+
+
+def test_a_slash_in_the_name_of_a_group_is_told_since_zarr_refuses_it(cells):
+    adata = as_anndata(cells)
+    adata.obs["type"] = adata.obs["type"].cat.rename_categories({"type 1": "NK/T"})
+    rank_genes_groups(adata, "type", **QUICK)
+    assert "'NK/T' has a slash" in adata.uns["lspin"]["remarks"][-1]
+
+
+def test_a_predictor_with_hidden_layers_ranks_and_explains(cells):
+    adata = as_anndata(cells)
+    rank_genes_groups(adata, "type", hidden_layer_sizes=(8,), **QUICK)
+    for place, name in enumerate(cells.type_names):
+        assert set(adata.uns["lspin"]["names"][name][:3]) <= set(cells.genes[cells.markers[place]])
+    assert len(explain_cells(adata, [0]))
 
 
 def test_a_copy_of_a_backed_object_is_refused(cells, tmp_path):

@@ -70,6 +70,11 @@ def find_cells(names: pd.Index, cells: Any) -> np.ndarray:
         if len(asked) and (asked.min() < -len(names) or asked.max() >= len(names)):
             raise ValueError(f"cells holds the position {asked.max()}, but there are {len(names)} cells")
         return asked % len(names)
+    if not names.is_unique:
+        twice = names[names.duplicated()][0]
+        raise ValueError(
+            f"several cells have one name, such as {twice!r}: adata.obs_names_make_unique() first, or give positions"
+        )
     places = names.get_indexer(pd.Index(asked.astype(str)))
     if (places < 0).any():
         unknown = asked[places < 0]

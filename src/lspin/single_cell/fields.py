@@ -25,7 +25,8 @@ def prepare_target(adata: Any, *, copy: bool) -> Any:
     if copy:
         return adata.copy()
     if adata.is_view:
-        raise ValueError("adata is a view of another object, which has no place for results: give adata.copy()")
+        whole = "adata.to_memory()" if adata.isbacked else "adata.copy()"
+        raise ValueError(f"adata is a view of another object, which has no place for results: give {whole}")
     return adata
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 REST = "rest"
 HELD_OUT = 0.2  # of the cells
+MOST_GROUPS = 0.5  # of the cells: a column with more different values is no grouping
 MOST_TRAINED = 50_000  # cells: more make a fit longer, not better
 
 
@@ -32,9 +33,7 @@ def read_groups(obs: pd.DataFrame, groupby: str, groups: str | Iterable[str], re
     names = np.array(sorted(sizes.index))
     if isinstance(labels_order := obs[groupby].dtype, pd.CategoricalDtype):
         names = np.array([str(name) for name in labels_order.categories if str(name) in sizes.index])
-    if isinstance(groups, str) and groups != "all":
-        raise ValueError(f"groups={groups!r} must be 'all' or a list of groups, such as [{groups!r}]")
-    wanted = list(names) if isinstance(groups, str) else [str(group) for group in groups]
+    wanted = read_wanted(groups, names)
     for name in [*wanted, *([] if reference == REST else [str(reference)])]:
         if name not in names:
             raise ValueError(f"obs[{groupby!r}] has no group {name!r}; it has {', '.join(names[:8])}")
@@ -42,7 +41,13 @@ def read_groups(obs: pd.DataFrame, groupby: str, groups: str | Iterable[str], re
         names = np.array([name for name in names if name in {*wanted, str(reference)}])
         wanted = [name for name in wanted if name != str(reference)]
     if len(names) < 2 or not wanted:
-        raise ValueError(f"obs[{groupby!r}] has the group '{names[0]}' only: genes tell two or more groups apart")
+        where = f"obs[{groupby!r}] has" if reference == REST else "groups and reference are"
+        raise ValueError(f"{where} the group '{names[0]}' only: genes tell two or more groups apart")
+    if len(names) > MOST_GROUPS * len(labels):
+        raise ValueError(
+            f"obs[{groupby!r}] has {len(names)} different values in {len(labels)} cells: is it a measurement? "
+            "Genes are ranked for groups of cells, such as types or clusters"
+        )
     if small := [name for name in names if sizes[name] < 2]:
         raise ValueError(
             f"group '{small[0]}' of obs[{groupby!r}] has one cell only: leave it out or join it with another"
@@ -50,6 +55,19 @@ def read_groups(obs: pd.DataFrame, groupby: str, groups: str | Iterable[str], re
     place = {name: code for code, name in enumerate(names)}
     codes = labels.map(place).fillna(-1).to_numpy(int)
     return Groups(names, codes, [place[name] for name in wanted], None if reference == REST else place[reference])
+
+
+def read_wanted(groups: str | Iterable[str], names: np.ndarray) -> list[str]:
+    """The groups whose genes are asked for."""
+    if isinstance(groups, str) and groups == "all":
+        return list(names)
+    if isinstance(groups, str) or not isinstance(groups, Iterable):
+        example = groups if isinstance(groups, str) else str(names[0])
+        raise ValueError(f"groups={groups!r} must be 'all' or a list of groups, such as [{example!r}]")
+    wanted = [str(group) for group in groups]
+    if not wanted:
+        raise ValueError("groups is an empty list: name one group or more, or leave it out for all")
+    return wanted
 
 
 def read_column(obs: pd.DataFrame, name: str) -> pd.Series:

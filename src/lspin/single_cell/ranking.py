@@ -137,10 +137,11 @@ def rank_genes_groups(
     >>> reasons = explain_cells(adata, [0, 1, 2])
 
     """
+    refuse_bad_settings(n_genes, key_added, settings)
     adata = prepare_target(adata, copy=copy)
     found = read_groups(adata.obs, groupby, groups, reference)
     expression = find_expression(adata, layer, use_raw, values)
-    allowed = read_mask(mask_var, adata, expression)
+    allowed = read_mask(mask_var, expression)
     rng = check_random_state(random_state)
     is_held = hold_out(found, None if donors is None else read_column(adata.obs, donors), rng)
     # Sums of kept and of held-out cells apart: those who judge must not help to screen.
@@ -178,7 +179,19 @@ def rank_genes_groups(
     return adata if copy else None
 
 
-def read_mask(mask_var: np.ndarray | str | None, adata: Any, expression: Expression) -> np.ndarray:
+def refuse_bad_settings(n_genes: int | None, key_added: str, settings: dict[str, Any]) -> None:
+    """Raise an error for what can be told before any cell is read."""
+    if n_genes is not None and (not isinstance(n_genes, (int, np.integer)) or n_genes < 1):
+        raise ValueError(f"n_genes={n_genes!r} must be a positive whole number, or None for all genes")
+    if not isinstance(key_added, str) or not key_added:
+        raise TypeError(f"key_added={key_added!r} must be a name, such as 'lspin'")
+    if settings.get("context") is not None:
+        raise ValueError(
+            "context names columns of a table, and cells have genes only: donors= holds out whole donors or batches"
+        )
+
+
+def read_mask(mask_var: np.ndarray | str | None, expression: Expression) -> np.ndarray:
     """Which genes may be used, as booleans."""
     if mask_var is None:
         return np.ones(len(expression.genes), bool)
@@ -192,6 +205,8 @@ def read_mask(mask_var: np.ndarray | str | None, adata: Any, expression: Express
             f"mask_var must hold {len(expression.genes)} booleans, one for each gene; it is of type {mask.dtype} "
             f"and shape {mask.shape}"
         )
+    if not mask.any():
+        raise ValueError("mask_var allows no gene at all")
     return mask
 
 
@@ -274,12 +289,17 @@ def list_remarks(
     if n_silent:
         remarks.append(f"{n_silent} of {len(expression.genes)} genes are 0 in all cells; they come last.")
     if fitted.n_held_out:
-        whom = "donors" if donors is not None else "cells"
+        whom = "cells of held-out donors" if donors is not None else "held-out cells"
         remarks.append(
-            f"Accuracy on {fitted.n_held_out} cells of held-out {whom}: {fitted.held_out_accuracy:.3f}; the most "
-            f"frequent group has {sums.n_cells.max() / sums.n_cells.sum():.3f} of the cells."
+            f"Accuracy on {fitted.n_held_out} {whom}: {fitted.held_out_accuracy:.3f}; the most frequent group has "
+            f"{sums.n_cells.max() / sums.n_cells.sum():.3f} of the cells."
         )
     n_known = int((groups.codes >= 0).sum())
     if fitted.n_trained < n_known:
         remarks.append(f"The model was fitted on {fitted.n_trained} of {n_known} cells; all of them have gates.")
+    if slashed := [name for name in groups.names if "/" in name]:
+        remarks.append(
+            f"The group name {str(slashed[0])!r} has a slash, which Zarr files do not take as the name of a column: "
+            "rename such groups, or delete pts, pts_rest and open, before you write one."
+        )
     return remarks

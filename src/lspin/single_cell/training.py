@@ -77,7 +77,7 @@ def fit_cells(
     labels = groups.names[groups.codes]
 
     def fit(genes: np.ndarray, cells: np.ndarray, judging: np.ndarray, **more: Any) -> LSPINClassifier:
-        model = LSPINClassifier(**{**_defaults(expression.form), **settings, **more})
+        model = LSPINClassifier(**{**_defaults(expression.form, settings), **settings, **more})
         known_by = expression.genes[genes].astype(str)
         table, valid = (
             name_columns(_shape(candidates.take(which, genes), expression.form), known_by)
@@ -98,9 +98,11 @@ def fit_cells(
     return CellFit(model, from_all, candidates, accuracy, len(judged), len(trained))
 
 
-def _defaults(form: str) -> dict[str, Any]:
+def _defaults(form: str, settings: dict[str, Any]) -> dict[str, Any]:
     """A linear predictor, so that a cell's reasons add up; from counts it starts at naive Bayes."""
-    return {"hidden_layer_sizes": (), "n_restarts": 1} | ({} if form == SCALED else {"anchor": "naive_bayes"})
+    is_linear = settings.get("hidden_layer_sizes", ()) == ()
+    starts = {"anchor": "naive_bayes"} if is_linear and form != SCALED else {}
+    return {"hidden_layer_sizes": (), "n_restarts": 1} | starts
 
 
 def _shape(values: sp.csr_array, form: str) -> Any:
