@@ -60,6 +60,7 @@ html_theme_options = {
 html_sidebars = {"index": [], "results": [], "changelog": []}
 
 default_role = "code"  # a name in single backticks
+smartquotes_action = "De"  # dashes and ellipses; quotes stay as they are, since defaults are code
 toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autodoc_typehints = "none"  # stand behind each parameter, see _ext/reference.py

@@ -154,7 +154,8 @@ def draw_pareto(experiment: Experiment) -> Figure:
         axes.set_visible(False)
     for axes in panels[len(datasets) - n_across : len(datasets)]:
         axes.set_xlabel("features a row")
-    figure.supylabel(experiment.score_name, fontsize=8)
+    for axes in panels[: len(datasets) : n_across]:
+        axes.set_ylabel(experiment.score_name)
     marks = [
         mpl.lines.Line2D([], [], linestyle="", markersize=5, label=NAMES.get(m, m), **looks[m]) for m in looks
     ]
@@ -164,24 +165,32 @@ def draw_pareto(experiment: Experiment) -> Figure:
 
 def draw_panel(axes: Axes, points: pd.DataFrame, looks: dict[str, dict[str, Any]]) -> None:
     """The methods on one table, with the line of those that no other beats."""
-    front = find_front(points)
+    front, low, high = find_front(points), *find_limits(points)
     axes.step(front["features"], front["score"], where="post", color="0.75", linewidth=0.8, zorder=0)
-    for row in points.itertuples():
-        is_ours = looks[row.method]["color"] == OURS
+    for row in points[points["score"] > low].itertuples():
+        is_ours = not is_rival(row.method)
         axes.errorbar(
-            row.features, row.score, yerr=row.spread if row.spread > 0 else None, markersize=7 if is_ours else 3.5,
+            row.features, row.score, yerr=row.spread if row.spread > 0 else None, markersize=7 if is_ours else 4.5,
             elinewidth=0.5, markeredgewidth=0, zorder=3 if is_ours else 2, **looks[row.method],
         )  # fmt: skip
+    axes.set_ylim(low, high)
     least, most = points["features"].min(), points["features"].max()
     if most > 20 * least > 0:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5) if most < 40 * least else (1,)))
         axes.xaxis.set_minor_formatter(mpl.ticker.NullFormatter())
-    axes.xaxis.set_major_formatter("{x:,g}")
-    is_ours = [looks[method]["color"] == OURS for method in points["method"]]
+    else:
+        axes.set_xlim(0, 1.06 * most)
+        axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4, integer=True))
+    axes.xaxis.set_major_formatter("{x:,.7g}")
+
+
+def find_limits(points: pd.DataFrame) -> tuple[float, float]:
+    """The scores between which a panel shows its methods: all of ours, and most rivals."""
+    is_ours = ~points["method"].map(is_rival)
     low = min(points["score"].quantile(0.15 if len(points) > 6 else 0), points.loc[is_ours, "score"].min())
     high = (points["score"] + points["spread"].fillna(0)).max()
-    axes.set_ylim(low - 0.3 * (high - low), high + 0.1 * (high - low))
+    return low - 0.3 * (high - low), high + 0.1 * (high - low)
 
 
 def keep_common_seeds(runs: pd.DataFrame) -> pd.DataFrame:
@@ -191,25 +200,33 @@ def keep_common_seeds(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_times() -> Figure:
-    """CPU seconds of one fit against rows and against columns."""
-    figure = Figure(figsize=(7.2, 3.0), layout="constrained")
-    for axes, (file, by, label) in zip(
-        figure.subplots(1, 2),
-        (("time_n", "n_train", "rows (E1)"), ("time_d", "n_columns", "columns (E2)")),
-        strict=True,
-    ):
+    """CPU seconds of one fit against rows and columns, and of the whole of ``fit`` against rows."""
+    figure = Figure(figsize=(7.5, 2.9), layout="constrained")
+    by_rows, by_columns, whole = figure.subplots(1, 3)
+    for axes, file, by in ((by_rows, "time_n", "n_train"), (by_columns, "time_d", "n_columns")):
         runs = keep_common_seeds(pd.read_csv(RESULTS / f"{file}.csv"))
         times = runs.groupby(["method", by])["fitting_cpu_seconds"].median().unstack("method")
-        looks = style_of(list(times), "lspin")
-        for method in times:
+        for method, look in style_of(list(times), "lspin").items():
             known = times[method].dropna()
-            axes.plot(
-                known.index, known, label=NAMES.get(method, method), markersize=4, linewidth=1, **looks[method]
-            )
-        axes.set(xlabel=label, ylabel="CPU seconds of one fit", yscale="log")
-        axes.set_xscale("log" if by == "n_columns" else "linear")
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=7)
+            axes.plot(known.index, known, label=NAMES.get(method, method), markersize=4, linewidth=1, **look)
+    runs = pd.read_csv(RESULTS / "rows.csv").query("n_columns == 20")
+    for method, look in style_of(list(runs["method"].unique()), "lspin_auto").items():
+        here = runs[runs["method"] == method]
+        label = NAMES.get(method, method)
+        whole.plot(here["n_train"], here["cpu_seconds"], linestyle="", label=label, markersize=5, **look)
+    for axes, title, label in (
+        (by_rows, "one fit at a given price", "rows (E1)"),
+        (by_columns, "one fit at a given price", "columns (E2)"),
+        (whole, "the whole of fit, three draws", "rows of 20 columns"),
+    ):
+        axes.set(xlabel=label, xscale="linear" if axes is by_rows else "log", yscale="log")
+        axes.set_title(title, fontsize=8, loc="left")
+        axes.yaxis.set_major_formatter("{x:,.7g}")
+        axes.xaxis.set_major_formatter("{x:,.7g}")
+    by_rows.xaxis.set_major_locator(mpl.ticker.MaxNLocator(5))
+    by_rows.set_ylabel("CPU seconds")
+    handles = [*by_rows.get_legend_handles_labels()[0], *whole.get_legend_handles_labels()[0]]
+    figure.legend(handles=handles, loc="outside lower center", ncols=LEGEND_COLUMNS, frameon=False, fontsize=7)
     return figure
 
 
@@ -228,13 +245,15 @@ def write_ordinary(path: Path) -> None:
 
 
 def write_speed(path: Path) -> None:
-    """CPU seconds of the committed measurement, as a Markdown table."""
+    """CPU seconds of the committed measurement, as a Markdown table, and the version that was measured."""
     runs = pd.read_csv(RESULTS / "speed.csv")
     rows = [
         {"table": table, "what": what, "CPU seconds, median of seeds": f"{here['seconds'].median():.2g}"}
         for (table, what), here in runs.groupby(["table", "what"], sort=False)
     ]
     write_table(path, pd.DataFrame(rows).set_index("table"))
+    version = " and ".join(sorted(set(runs["lspin"])))
+    path.write_text(f"{path.read_text('utf-8')}\nMeasured with version {version}.\n", encoding="utf-8")
 
 
 def write_table(path: Path, frame: pd.DataFrame) -> None:
@@ -262,14 +281,28 @@ def list_losses(experiment: Experiment) -> Iterator[dict[str, Any]]:
         gaps = common[best][best] - common[best][experiment.ours]
         error = gaps.std(ddof=1) / np.sqrt(len(gaps))
         bold = "**" if ahead[best] > CLEARLY * error else ""
+        ours = say_score(common[best][experiment.ours].mean(), features[experiment.ours])
+        theirs = say_score(common[best][best].mean(), features[best])
         yield {
-            "table": f"{TITLES.get(dataset, dataset)}: {experiment.title.lower()}",
+            "table": TITLES.get(dataset, dataset),
+            "kind": experiment.title.lower(),
             "score": experiment.score_name,
-            "ours": f"{common[best][experiment.ours].mean():.3g} [{features[experiment.ours]:.0f}]",
-            "best rival": f"{NAMES.get(best, best)} {common[best][best].mean():.3g} [{features[best]:.0f}]",
-            "difference": f"{bold}{ahead[best]:.2g} ± {error:.1g}{bold}",
+            "ours": ours,
+            "best rival": f"{NAMES.get(best, best)} {theirs}",
+            "difference": f"{bold}{say_difference(ahead[best], error)}{bold}",
             "rivals ahead": f"{sum(gap > 0 for gap in ahead.values())} of {len(ahead)}",
         }
+
+
+def say_score(score: float, n_features: float) -> str:
+    """A score with the features of a row, on one line."""
+    return f"{score:.{3 if abs(score) <= 1 else 1}f}\N{NO-BREAK SPACE}[{n_features:,.0f}]"
+
+
+def say_difference(difference: float, error: float) -> str:
+    """A difference with its standard error, to two digits of the error."""
+    n_decimals = max(0, 1 - math.floor(math.log10(error)))
+    return f"{difference:.{n_decimals}f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{error:.{n_decimals}f}"
 
 
 def write_losses(path: Path) -> None:
