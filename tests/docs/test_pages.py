@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 BLOCK = re.compile(r"^[ ]*(?:`{3}|~{3})([^\n]*)\n(.*?)^[ ]*(?:`{3}|~{3})$", re.MULTILINE | re.DOTALL)
 DIRECTIVES = ("{image}", "{figure}", "{toctree}", "{glossary}", "{include}")
+CELL = "{code-cell} ipython3"  # Python that the site shows with its output
 # What no test runs, and why.
 NOT_RUN = {
     "pip ": "installs; packaging/try_wheel does the same",
@@ -25,9 +26,8 @@ NEEDS = {"dask.distributed": "distributed", "anndata": "anndata", "scanpy": "sca
 
 
 def read_blocks(path):
-    return [
-        (head, text) for head, text in BLOCK.findall(path.read_text("utf-8")) if not head.startswith(DIRECTIVES)
-    ]
+    blocks = BLOCK.findall(path.read_text("utf-8"))
+    return [("python" if head == CELL else head, text) for head, text in blocks if not head.startswith(DIRECTIVES)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
