@@ -19,6 +19,7 @@ from sklearn.neural_network import MLPClassifier
 
 from benchmarks.method import UnavailableError
 from benchmarks.methods.rf_shap import explain
+from benchmarks.methods.tabnet import TabNet
 from benchmarks.protocol import Budget, CpuTimer, Samples, fit_quietly, rate_probabilities, score_mask
 from benchmarks.runs import SHOWN_SEED, Record, Run, describe
 from benchmarks.tables import RESULTS
@@ -28,8 +29,9 @@ from lspin.baselines import INVASEClassifier, L2XClassifier, REALXClassifier
 SIDE = 28
 N_VALID = 5000
 SPLIT_SEED = 1  # of the validation images, the same for all methods and seeds
-N_JUDGED = 3000  # test images by which explanations are judged: stability, SVM, k-means, mask
 N_LEARNED = 6000  # training images that the SVM and the reader of masks learn from
+N_NEIGHBOURS = 3000  # test images among which neighbours are looked for, for stability
+N_EXPLAINED = 500  # images of each kind that RF-SHAP explains: Shapley values of a row take long
 N_REMOVED = 50  # test images in which pixels are removed one by one
 N_PIXELS = 10  # that RF-SHAP and L2X show, as in the paper
 ANGLES = tuple(range(0, 91, 10))
@@ -84,6 +86,13 @@ class Scaled:
         return self.model.predict_proba(X / np.float32(255))
 
 
+class Attentive(Scaled):
+    """TabNet on pixels between 0 and 1."""
+
+    def selected(self, X: np.ndarray) -> np.ndarray:
+        return self.model.selected(X / np.float32(255))
+
+
 class ForestShap(Scaled):
     """A random forest, and of each row the pixels with the largest Shapley values for the class it predicts."""
 
@@ -122,6 +131,14 @@ def forest(seed: int, epochs: int | None) -> ForestShap:
     return ForestShap(RandomForestClassifier(n_trees, max_depth=15, random_state=seed))
 
 
+def tabnet(seed: int, epochs: int | None) -> Attentive:
+    network = TabNet(
+        lambda_sparse=0.01, learning_rate=0.02, valid=None, n_epochs=epochs or 15, batch_size=512,
+        virtual_batch_size=256, seed=seed,
+    )  # fmt: skip
+    return Attentive(network)
+
+
 # The prices of the linear predictor were chosen on validation images of smaller runs; others are untuned.
 METHODS: dict[str, Make] = {
     "llspin": ours(sparsity=0.02),
@@ -138,6 +155,7 @@ METHODS: dict[str, Make] = {
     "realx": rival(REALXClassifier, 10, sparsity=0.01),
     "l2x": rival(L2XClassifier, 10, n_features=N_PIXELS),
     "invase": rival(INVASEClassifier, 10, sparsity=0.01),
+    "tabnet": tabnet,
 }
 OF_FEW_IMAGES = ("llspin_small", "llspin_members", "mlp_small")
 OF_ALL_IMAGES = tuple(method for method in METHODS if method not in OF_FEW_IMAGES)
@@ -146,6 +164,7 @@ CUT = {
     "realx": 20_000,
     "l2x": 20_000,
     "invase": 20_000,
+    "tabnet": 20_000,
 }  # training images, for the sake of time
 
 
@@ -167,10 +186,10 @@ def measure_digits(run: Run) -> Record:
     }
     arrays = {}
     if hasattr(model, "selected") and run.seed == SHOWN_SEED:
-        n_judged, n_learned, n_removed = (200, 300, 2) if rehearsed else (N_JUDGED, N_LEARNED, N_REMOVED)
+        n_judged, n_learned, n_removed = (200, 300, 2) if rehearsed else (None, N_LEARNED, N_REMOVED)
+        if isinstance(model, ForestShap):
+            n_judged = n_learned = N_EXPLAINED
         judged, learned = first(data.test, n_judged), first(data.train, n_learned)
-        if run.method == "rf_shap":  # Shapley values of a row take long
-            judged, learned = first(judged, 500), first(learned, 500)
         row |= rate_explanations(model, learned, judged, first(judged, n_removed))
         arrays = {"selected": list_shown(model, data.test)}
     save_model(run, model)
@@ -184,7 +203,7 @@ def fit_digits(method: str, train: Samples, seed: int, budget: Budget) -> tuple[
     return model, timer.seconds
 
 
-def first(samples: Samples, n: int) -> Samples:
+def first(samples: Samples, n: int | None) -> Samples:
     return samples._replace(X=samples.X[:n], y=samples.y[:n])
 
 
@@ -195,7 +214,7 @@ def rate(model: Any, samples: Samples, prefix: str) -> dict[str, float]:
         "accuracy": 100 * float(np.mean(probabilities.argmax(axis=1) == samples.y)),
         **rate_probabilities(probabilities, samples.y),
     }
-    if isinstance(model, LSPINClassifier) or hasattr(model, "gates"):
+    if hasattr(model, "selected") and not isinstance(model, ForestShap):
         selected = model.selected(samples.X)
         counts = selected.sum(axis=1)
         scores |= {"n_features": float(np.median(counts)), "union": int(selected.any(axis=0).sum())}
@@ -210,7 +229,7 @@ def rate_explanations(model: Any, learned: Samples, judged: Samples, removed: Sa
     gated = [gates * part.X / 255 for gates, part in zip((weights, masks), (learned, judged), strict=True)]
     general = metrics.generalizability(gated[0], learned.y, gated[1], judged.y)
     scores = {
-        "stability": metrics.stability(judged.X / 255, masks),
+        "stability": metrics.stability(judged.X[:N_NEIGHBOURS] / 255, masks[:N_NEIGHBOURS]),
         "diversity": metrics.diversity(selected, judged.y),
         "faithfulness": metrics.faithfulness(
             model.predict_proba, removed.X.astype(float), attribute(model, removed.X)
@@ -219,7 +238,7 @@ def rate_explanations(model: Any, learned: Samples, judged: Samples, removed: Sa
         "k_means": 100 * general.k_means,
         "mask": score_mask(weights > 0, learned.y, selected, judged.y),
     }
-    if "gates" not in dir(model):
+    if isinstance(model, ForestShap):
         counts = selected.sum(axis=1)
         scores |= {"n_features": float(np.median(counts)), "union": int(selected.any(axis=0).sum())}
     return scores
