@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.cluster import KMeans
 from sklearn.metrics import f1_score, log_loss, precision_score, recall_score
+from sklearn.svm import SVC
 
 from lspin.metrics import (
     diversity,
@@ -201,6 +203,19 @@ def test_separated_groups_are_found_by_simple_models_and_noise_is_not():
     assert clean == (1.0, 1.0)
     noise = generalizability(RNG.normal(size=(60, 3)), y, RNG.normal(size=(60, 3)), y)
     assert max(noise) < 0.6
+
+
+def test_tables_of_zeros_generalize_as_models_of_the_whole_tables_do():
+    y = np.repeat(np.arange(3), 40)
+    train, test = (
+        (RNG.random((120, 30)) < 0.1) * np.eye(3).repeat(10, axis=1)[y] + 0.5 * (RNG.random((120, 30)) < 0.05)
+        for _ in range(2)
+    )
+    found = generalizability(train, y, test, y)
+    clusters = KMeans(3, n_init=10, random_state=0).fit_predict(test)
+    assert found == (SVC().fit(train, y).score(test, y), match_clusters(clusters, y))
+    assert min(found) > 0.34
+    assert max(found) < 1
 
 
 def test_gates_that_are_all_shut_generalize_to_one_class():
