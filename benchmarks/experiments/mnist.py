@@ -66,7 +66,8 @@ def draw_shown(results: Results, name: str) -> None:
         for record in results.records
         if record["row"]["seed"] == SHOWN_SEED and "selected" in record["arrays"]
     }
-    draw_digits(shown, results.folder / f"{name}.png")
+    if shown:
+        draw_digits(shown, results.folder / f"{name}.png")
     for ending, methods in SHOWN.items():
         if some := {method: shown[method] for method in methods if method in shown}:
             draw_digits(some, results.folder / f"{name}_{ending}.png", size=0.9)
