@@ -30,8 +30,8 @@ else:
     settings = {"sparsity": 0.02}
 
 # %%
-# A linear predictor (``()``) at a fixed price of an open gate, trained for seconds. With 55,000 images, ``sparsity=0.02`` and the usual
-# number of passes, 98.3 % of the test images are right, with 6 pixels each.
+# A linear predictor (``()``) at a fixed price of an open gate, trained for seconds. With 55,000 images,
+# ``sparsity=0.02`` and the usual number of passes, 98.3 % of the test images are right, with 6 pixels each.
 model = LSPINClassifier((), **settings, random_state=0).fit(X, y)
 selected = model.selected(X_test)
 print(f"{model.score(X_test, y_test):.1%} right, {np.median(selected.sum(axis=1)):.0f} pixels an image")
