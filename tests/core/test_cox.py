@@ -1,6 +1,5 @@
 """The Cox likelihood against a double loop over risk sets, in NumPy and in JAX; laws by drawn inputs."""
 
-
 import jax
 import jax.numpy as jnp
 import numpy as np

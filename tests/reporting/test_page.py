@@ -618,7 +618,8 @@ def test_findings_of_the_checks_stand_under_the_verdict(browser, opened, content
 @pytest.mark.parametrize("width", [1400, 800, 400])
 def test_nothing_is_cut_off_at_any_width(opened, width):
     opened.set_viewport_size({"width": width, "height": 900})
-    opened.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # laid out anew
+    # Until it is laid out anew.
+    opened.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
     assert opened.evaluate(FIND_CUT) == []
 

@@ -271,7 +271,10 @@ BAD = {
     "a measurement": (lambda a: rank_genes_groups(a, "depth"), "300 different values in 300 cells"),
     "no genes to write": (lambda a: rank_genes_groups(a, "type", n_genes=-1), "n_genes=-1 must be a positive"),
     "no name to write to": (lambda a: rank_genes_groups(a, "type", key_added=None), "must be a name"),
-    "a mask without genes": (lambda a: rank_genes_groups(a, "type", mask_var=np.zeros(200, bool)), "no gene at all"),
+    "a mask without genes": (
+        lambda a: rank_genes_groups(a, "type", mask_var=np.zeros(200, bool)),
+        "no gene at all",
+    ),
     "a context": (lambda a: rank_genes_groups(a, "type", context=["donor"]), "donors= holds out whole donors"),
     "a closed file": (lambda a: rank_genes_groups(_close(a), "type"), "is closed: read it again"),
     "a part of a file": (lambda a: rank_genes_groups(_back(a)[:50], "type"), "give adata.to_memory"),

@@ -73,7 +73,8 @@ def find_cells(names: pd.Index, cells: Any) -> np.ndarray:
     if not names.is_unique:
         twice = names[names.duplicated()][0]
         raise ValueError(
-            f"several cells have one name, such as {twice!r}: adata.obs_names_make_unique() first, or give positions"
+            f"several cells have one name, such as {twice!r}: adata.obs_names_make_unique() first, or give "
+            "positions"
         )
     places = names.get_indexer(pd.Index(asked.astype(str)))
     if (places < 0).any():

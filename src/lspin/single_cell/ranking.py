@@ -187,7 +187,8 @@ def refuse_bad_settings(n_genes: int | None, key_added: str, settings: dict[str,
         raise TypeError(f"key_added={key_added!r} must be a name, such as 'lspin'")
     if settings.get("context") is not None:
         raise ValueError(
-            "context names columns of a table, and cells have genes only: donors= holds out whole donors or batches"
+            "context names columns of a table, and cells have genes only: donors= holds out whole donors or "
+            "batches"
         )
 
 
@@ -299,7 +300,7 @@ def list_remarks(
         remarks.append(f"The model was fitted on {fitted.n_trained} of {n_known} cells; all of them have gates.")
     if slashed := [name for name in groups.names if "/" in name]:
         remarks.append(
-            f"The group name {str(slashed[0])!r} has a slash, which Zarr files do not take as the name of a column: "
-            "rename such groups, or delete pts, pts_rest and open, before you write one."
+            f"The group name {str(slashed[0])!r} has a slash, which Zarr files do not take as the name of a "
+            "column: rename such groups, or delete pts, pts_rest and open, before you write one."
         )
     return remarks
