@@ -1,6 +1,7 @@
 """Figures and tables of the results page, from the files in ``benchmarks/results``."""
 
 import math
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +36,7 @@ LOOKS = {
 }  # fmt: skip
 MARKERS_OF_OURS = "*dHPX"
 LEGEND_COLUMNS = 5
+PICTURES = ("mnist", "mnist_rotated")  # drawn by their experiments
 FEWEST_SEEDS = 3  # of a method that is shown
 CLEARLY = 2  # standard errors of a difference
 TITLES = {
@@ -54,6 +56,10 @@ NAMES = {
     "linear_svc_capped": "linear SVM, < 50", "lightgbm": "LightGBM", "random_forest": "random forest",
     "boosted_trees": "boosted trees", "cluster_lasso": "LASSO in clusters", "contextual_lasso": "contextual lasso",
     "naive_bayes": "naive Bayes", "ransac": "RANSAC", "ridge": "ridge",
+}  # fmt: skip
+DIGIT_METHODS = NAMES | {
+    "llspin": "LLSPIN", "llspin_stable": "LLSPIN, stable", "llspin_24": "LLSPIN, many pixels", "lspin": "LSPIN",
+    "lspin_stable": "LSPIN, stable", "lspin_honest": "LSPIN, honest mask",
 }  # fmt: skip
 
 
@@ -256,6 +262,23 @@ def write_speed(path: Path) -> None:
     path.write_text(f"{path.read_text('utf-8')}\nMeasured with version {version}.\n", encoding="utf-8")
 
 
+def write_digits(path: Path) -> None:
+    """What methods reach on MNIST, and the paper's measures of their explanations, as a Markdown table."""
+    runs = pd.read_csv(RESULTS / "mnist.csv")
+    formats = {
+        "accuracy": "{:.2f}", "n_features": "{:.0f}", "stability": "{:.2f}", "diversity": "{:.1f}",
+        "svm": "{:.1f}", "k_means": "{:.1f}", "mask": "{:.1f}",
+    }  # fmt: skip
+    means = runs.groupby("method", sort=False)[list(formats)].mean()
+    cells = {
+        name: means[name].map(lambda value, text=text: "–" if np.isnan(value) else text.format(value))
+        for name, text in formats.items()
+    }
+    heads = ["accuracy (%)", "pixels", "stability", "diversity", "SVM (%)", "k-means (%)", "mask alone (%)"]
+    frame = pd.DataFrame(cells).set_axis(heads, axis=1)
+    write_table(path, frame.rename(index=DIGIT_METHODS))
+
+
 def write_table(path: Path, frame: pd.DataFrame) -> None:
     """A frame as a Markdown table, its index as the first column."""
     lines = [f"| {frame.index.name or ''} | " + " | ".join(frame) + " |", "|" + "---|" * (frame.shape[1] + 1)]
@@ -334,6 +357,9 @@ def write_results(app: Any) -> None:
         draw_times().savefig(folder / "times.svg", metadata={"Date": None})
     write_ordinary(folder / "ordinary.md")
     write_speed(folder / "speed.md")
+    write_digits(folder / "mnist.md")
+    for name in PICTURES:
+        shutil.copy(RESULTS / f"{name}.png", folder)
     write_losses(folder / "losses.md")
 
 

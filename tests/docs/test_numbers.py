@@ -144,6 +144,11 @@ CLAIMS = [
 ]  # fmt: skip
 
 
+TURNED = {
+    (sign, angle): mean("mnist_rotated", f"notices_by_{sign}_{angle}", ["mnist"], "llspin")[0]
+    for sign in ("confidence", "gates")
+    for angle in (30, 80)
+}
 WITNESSES = ("tox171", "colon", "pbmc")
 NOISY = [mean("wide_paper", "score", ["E2"], "lspin", n_columns=n)[0] for n in (100, 1000, 20000)]
 # Page, a pattern of its text, and what the numbers of the text that is found have to be.
@@ -156,6 +161,9 @@ SENTENCES = [
     )),
     (RESULTS, "mask alone tells much, too: [^.]*", wide("mask_accuracy", WITNESSES)),
     (RESULTS, "not solved: accuracy .*?20,000", [NOISY[0], 100, *NOISY[1:]]),
+    (RESULTS, "By a low probability .*?So the", [
+        TURNED["confidence", 30], 30, TURNED["confidence", 80], 80, TURNED["gates", 30], TURNED["gates", 80]
+    ]),
     (BENCHMARKS, "LLSPIN [^,]*, LSPIN [^,]* CPU µs", [
         mean("speed_explain", "microseconds_a_row", ["E2"], method)[0] for method in ("llspin", "lspin")
     ]),
