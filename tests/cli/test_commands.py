@@ -18,6 +18,7 @@ import lspin
 from lspin import load
 from lspin.cli import commands as cli
 from lspin.cli import workflow
+from lspin.cli.app import ending_in_order
 
 RUNNER = CliRunner()
 TINY = ["--sparsity", "0.02", "--epochs", "20"]
@@ -633,8 +634,8 @@ def test_an_interrupt_while_a_model_is_judged_once_more_ends_only_that(classifie
 def test_the_command_ends_at_once_if_a_compilation_goes_on_without_it(is_busy):
     code = (
         "import atexit, signal, sys, threading\n"
-        "from lspin.cli import comparing, main; from lspin.core import interrupts\n"
-        "comparing.app = lambda: (print('done'), sys.exit(3))\n"
+        "from lspin.cli import commands, main; from lspin.core import interrupts\n"
+        "commands.app = lambda: (print('done'), sys.exit(3))\n"
         "left = threading.Event()\n"
         f"name = interrupts.APART if {is_busy} else 'other'\n"
         "threading.Thread(target=left.wait, name=name, daemon=name == 'other').start()\n"
@@ -656,7 +657,7 @@ def test_a_worker_that_is_killed_is_one_sentence(tmp_path, monkeypatch):
 
 def test_a_request_to_end_unwinds_and_the_handler_before_comes_back():
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(SystemExit) as end, cli.ending_in_order():
+    with pytest.raises(SystemExit) as end, ending_in_order():
         signal.raise_signal(signal.SIGTERM)
     assert end.value.code == 128 + signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) is before

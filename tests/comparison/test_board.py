@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import lspin
 from lspin import plots
-from lspin.cli.comparing import app
+from lspin.cli.commands import app
 from lspin.comparison.board import find_task
 from lspin.comparison.contenders import PENALTIES, OnNumbers, list_contenders
 from lspin.survival import make_survival

@@ -57,7 +57,7 @@ def folder(tmp_path, monkeypatch):
 
 def run_shell(text):
     """Run the lines that call lspin; the others are installations."""
-    from lspin.cli.comparing import app
+    from lspin.cli.commands import app
 
     for line in text.replace("\\\n", " ").splitlines():
         words = shlex.split(line, comments=True)

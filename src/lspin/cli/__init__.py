@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     """Run the command line."""
-    from lspin.cli.comparing import app
+    from lspin.cli.commands import app
     from lspin.core.interrupts import is_busy_apart
 
     try:

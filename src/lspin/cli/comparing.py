@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lspin.cli.commands import (
+from lspin.cli.arguments import (
     EscapeOption,
     IdOption,
     JsonOption,
@@ -13,7 +13,6 @@ from lspin.cli.commands import (
     QuietOption,
     TableArgument,
     Task,
-    app,
     check_arguments,
     check_target,
     split_methods,
@@ -23,7 +22,6 @@ from lspin.cli.output import read_aloud, say, say_remarks, say_replaced, say_wri
 # All else is imported where it is needed, so that help does not wait for it.
 
 
-@app.command(help="Judge lspin, its rivals and familiar models on the same folds of a table.")
 def compare(
     table: TableArgument,
     target: Annotated[
@@ -76,7 +74,7 @@ def compare(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Read, compare, show, write."""
+    """Judge lspin, its rivals and familiar models on the same folds of a table."""
     check_target(target, task, time, event)
     from lspin.cli.writing import check_output, check_writable, write_frame
     from lspin.intake.table import read_parts
