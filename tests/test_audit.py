@@ -127,8 +127,8 @@ def test_a_mask_that_is_the_same_for_all_rows_cannot_ring(choose):
     assert found.evaluator > 0.95
     assert found.mask == found.chance
     assert found.settled
-    assert found.verdict.startswith("The mask adds nothing to the selected values")
-    assert "-0.0" not in found.verdict
+    assert (found.mask_gain, found.mask_gain_error) == (0.0, 0.0)
+    assert found.verdict.startswith("The mask is the same for all rows")
 
 
 @pytest.mark.parametrize(("n_rows", "reason"), [(40, "40 rows are too few"), (120, "a leak of up to")])
@@ -284,8 +284,9 @@ def test_a_model_that_selects_nothing_is_judged():
 
 def test_what_is_rounded_to_nothing_has_no_sign():
     scores = {"own": 0.8, "evaluator": 0.7, "mask": -0.0004, "chance": 0.0}
-    told = _word(scores, -0.0004, 0.002, "R²", leaks=False, doubt="")
+    told = _word(scores, 0.0004, 0.002, "R²", leaks=False, doubt="")
     assert "explains 0.0 ± 0.2 % of the target" in told
+    assert "explains nothing of the target" in _word(scores, -0.034, 0.016, "R²", leaks=False, doubt="")
     assert "0.000 from the mask alone" in told
     assert "-0.0" not in told
     assert "-0.1 ± 0.2 %" in _word(scores, -0.001, 0.002, "R²", leaks=False, doubt="")

@@ -29,6 +29,7 @@ ROUNDS_RATE = 10.0  # rounds times learning rate
 N_EXCHANGES = 5
 N_BINS = 4  # of a response, which take the place of classes where masks are exchanged
 FLOOR = 1e-3  # no class is given a lower probability, so that a few rows cannot decide
+SAME = "The mask is the same for all rows: which features are used tells nothing about the target."
 
 
 class LeakageAudit(NamedTuple):
@@ -123,7 +124,8 @@ def audit_leakage(
         from_values = _predict_from_values(question, values, seen, evaluator)
         from_mask = _predict_from_features(question, selected[:, selected.any(axis=0)].astype(np.float64))
     alone = _combine(question, from_values)
-    both = _combine(question, np.hstack([from_values, from_mask]))
+    varies = bool((selected != selected[0]).any())  # a mask that is the same for all rows tells nothing
+    both = _combine(question, np.hstack([from_values, from_mask])) if varies else alone
     total = _loss_of_chance(question)
     gains = (alone - both) / total
     scores = {
@@ -134,7 +136,6 @@ def audit_leakage(
     }
     gain, error = float(gains.mean()), float(gains.std() / np.sqrt(len(gains)))
     leaks = gain > LEAST_GAIN and gain > 2 * error
-    varies = bool((selected != selected[0]).any())  # a mask that is the same for all rows tells nothing
     doubt = _find_doubt(scores, gain, error, len(selected)) if varies and not leaks else ""
     return LeakageAudit(
         **scores,
@@ -144,7 +145,7 @@ def audit_leakage(
         mask_gain=gain,
         mask_gain_error=error,
         leaks=leaks,
-        verdict=_word(scores, gain, error, question.kind.score_name, leaks=leaks, doubt=doubt),
+        verdict=_word(scores, gain, error, question.kind.score_name, leaks=leaks, doubt=doubt) if varies else SAME,
         settled=not doubt,
     )
 
@@ -180,6 +181,8 @@ def _word_gain(gain: float, error: float) -> str:
     """A share with its standard error; what would be rounded to nothing is said to be little."""
     if max(abs(gain), error) < 0.0005:
         return "less than 0.1 %"
+    if gain <= 0:
+        return "nothing"
     return f"{100 * gain:.1f} ± {100 * error:.1f} %".replace("-0.0 ", "0.0 ")
 
 

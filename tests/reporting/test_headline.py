@@ -1,14 +1,15 @@
 """Words of the first screen for numbers that are known."""
 
 from copy import deepcopy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from lspin.reporting.features import find_unit, is_binary
-from lspin.reporting.headline import say_calibration, word_rival
+from lspin.reporting.headline import choose_example, say_calibration, word_rival
 from lspin.reporting.page import report
-from lspin.targets import Classes, Response, Times
+from lspin.targets import Classes, Counts, Response, Times
 from lspin.targets.calibration import CalibrationScore
 from lspin.targets.intervals import Interval
 from lspin.targets.kind import Forecast
@@ -106,10 +107,43 @@ def test_questions_name_the_event_and_how_many_have_it():
     asked = kind.ask("outcome", np.array([0, 1, 1, 1]))
     assert asked == (
         "How likely is died rather than survived (outcome) for each sample? "
-        "The event is died: 25 % of the 4 samples have it."
+        "The event, died, is observed in 25 % of the 4 samples."
+    )
+    assert (
+        Counts()
+        .ask("falls", np.array([1.0, 3.0]))
+        .startswith("How many falls are to be expected for each sample?")
     )
     assert Times().ask("the risk", np.array([1.0])).startswith("How soon does the event come for each sample?")
     assert "75 % of the 4 samples had it" in Times().ask("death", np.array([1.0, 2.0, -3.0, 4.0]))
+
+
+@pytest.mark.parametrize(
+    ("classes", "event", "named", "other"),
+    [(["no", "yes"], 1, "died = yes", "died = no"), ([0, 1], 1, "died = 1", "died = 0"),
+     (["ja", "nein"], 0, "died = ja", "died = nein"), ([-1.0, 1.0], 1, "died = 1.0", "died = -1.0"),
+     (["alive", "dead"], 1, "dead", "alive")],
+)  # fmt: skip
+def test_answers_and_numbers_are_told_with_the_name_of_their_column(classes, event, named, other):
+    kind = Classes(classes=np.array(classes), event=event)
+    assert kind.name_raised("died") == f"the odds of {named}"
+    assert f"How likely is {named}" in kind.ask("died", np.array([0, 1]))
+    verdict = kind.judge(np.array(classes), np.array(classes)).say({"auc": Interval(0.8, 0.7, 0.9)}, "died")
+    assert f"tells {named} from {other}" in verdict.text
+
+
+def test_the_example_is_one_that_the_model_gets_right():
+    kind, target = Classes(classes=np.array(["no", "yes"]), event=1), np.array([0, 0, 1, 1, 0])
+    scores = np.array([[-2.0], [1.5], [1.0], [2.5], [-1.0]])  # the sample at the rank of an example is wrong
+    explanation = SimpleNamespace(rows=np.arange(5), sample_names=np.arange(5), scores=scores, kind=kind)
+    cohort = SimpleNamespace(explanation=explanation, is_held_out=np.zeros(5, bool), target=target)
+    assert choose_example(cohort) == 2
+    explanation.kind, cohort.target = Response(), np.array([-2.0, 9.0, 1.1, 2.4, -1.0])
+    assert choose_example(cohort) == 2
+    explanation.kind = SimpleNamespace(
+        list_predictions=lambda scores: {"log-hazard": scores}
+    )  # right about no one
+    assert choose_example(cohort) == 1
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,10 @@ def list_features(cohort: Cohort, *, shows_samples: bool) -> dict[str, list]:
         int(column) not in cohort.levels and is_binary(cohort.values[int(column)]) for column in features
     ]
     if shows_samples:
+        listed["two_valued"] = [
+            int(column) not in cohort.levels and len(np.unique(_known(cohort.values[int(column)]))) == 2
+            for column in features
+        ]
         known = [cohort.values[int(column)] for column in features]
         listed["levels"] = [
             [str(name) for name in cohort.levels[int(column)]] if int(column) in cohort.levels else None
@@ -71,7 +75,11 @@ def shown_features(cohort: Cohort, *, shows_samples: bool) -> np.ndarray:
 
 
 def _quantiles(values: np.ndarray) -> np.ndarray:
-    return np.quantile(values[~np.isnan(values)], QUANTILES)
+    return np.quantile(_known(values), QUANTILES)
+
+
+def _known(values: np.ndarray) -> np.ndarray:
+    return values[~np.isnan(values)]
 
 
 def word_directions(cohort: Cohort, features: np.ndarray, inside: np.ndarray | None = None) -> list[str]:

@@ -109,12 +109,27 @@ def _word_count(n_features: float | None) -> str:
     return f"{n_features:g} feature{'' if n_features == 1 else 's'}" if n_features else "no feature"
 
 
+def _agrees(cohort: "Cohort") -> np.ndarray:
+    """Whether the right class is predicted, or a number nearer than for half of the samples; true of times."""
+    kind, scores = cohort.explanation.kind, cohort.explanation.scores
+    predicted = kind.list_predictions(scores).get("prediction")
+    if predicted is None:
+        return np.ones(len(scores), bool)
+    if kind.labels is not None:
+        return predicted == kind.labels[cohort.target.astype(int)]
+    error = np.abs(predicted - cohort.target)
+    return error <= np.median(error)
+
+
 def choose_example(cohort: "Cohort") -> int | None:
-    """A sample to show first: not seen in the fit if possible, few features, a high but common prediction."""
+    """A sample to show first: not seen in the fit if possible, few features, a high but common prediction.
+
+    It is one that the model gets about right: it shows how to read a prediction. Scores show how often it errs.
+    """
     explanation = cohort.explanation
     n_open = np.bincount(explanation.rows, minlength=len(explanation.sample_names))
     wanted = np.ones(len(n_open), bool)
-    for condition in (cohort.is_held_out, n_open > 0, n_open <= FEW_FEATURES):
+    for condition in (cohort.is_held_out, n_open > 0, n_open <= FEW_FEATURES, _agrees(cohort)):
         if (wanted & condition).any():
             wanted &= condition
     score = explanation.scores.max(axis=1)

@@ -212,6 +212,7 @@ def _describe_model(estimator: Any, cohort: "Cohort", target_name: str) -> dict[
         "median": cohort.summary.median,
         "classes": [] if kind.labels is None else [str(label) for label in kind.labels],
         "event": None if kind.event_label is None else str(kind.event_label),
+        "event_words": kind.name_event(target_name),
         "predicts": kind.target_word,
         "scale": kind.scale,
         "scale_words": kind.scale_words,
@@ -247,10 +248,11 @@ def _describe_judgement(comparison: "Comparison | str", *, shows_samples: bool) 
 
 def _describe_cohort(cohort: "Cohort", *, shows_samples: bool) -> dict[str, Any]:
     from lspin.reporting.features import list_features
-    from lspin.reporting.samples import lay_out_map, list_samples
+    from lspin.reporting.samples import lay_out_map, list_samples, uses_the_same
     from lspin.reporting.subgroups import list_groups
 
     content: dict[str, Any] = {
+        "same_for_all": uses_the_same(cohort),
         "features": list_features(cohort, shows_samples=shows_samples),
         "groups": list_groups(cohort, shows_samples=shows_samples),
     }

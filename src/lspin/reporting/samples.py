@@ -192,6 +192,11 @@ def _column_of(table: Any, column: int, n_columns: int, levels: Any) -> np.ndarr
 # What the page is given --------------------------------------------------------------------------------------
 
 
+def uses_the_same(cohort: Cohort) -> bool:
+    """Whether all samples select the same features."""
+    return len(cohort.explanation.rows) == len(cohort.features) * len(cohort.groups)
+
+
 def lay_out_map(cohort: Cohort) -> dict[str, list] | None:
     """The order of the map: samples of a group together, features that are open for the same samples too.
 

@@ -71,6 +71,13 @@ def find_event(labels: Sequence[Any], name: str = "") -> Any | None:
     return labels[0] if signs[0] > signs[1] else labels[1]
 
 
+def name_class(label: Any, name: str) -> str:
+    """A class in words that stand alone: ``died = yes`` for an answer or a number, else the label itself."""
+    word = plain_word(label)
+    is_bare = word in ANSWERS or word in ANSWERS.values() or word.strip("_").replace(".", "").isdigit()
+    return f"{name} = {label}" if is_bare and name else str(label)
+
+
 def asks_alive(name: str) -> bool:
     """Whether a column is called ``alive`` or the like."""
     return ASKS_ALIVE.fullmatch(plain_word(name)) is not None

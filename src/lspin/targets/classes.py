@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
 
 from lspin.core.losses import CROSS_ENTROPY, RowLoss, complete_scores
-from lspin.survival.words import find_event
+from lspin.survival.words import find_event, name_class
 from lspin.tables.grid import Rows
 from lspin.tables.labels import read_labels
 from lspin.targets.base import TableEstimator
@@ -208,10 +208,12 @@ class Classes(Kind):
         """Which class, and how many samples are of the event or of the commonest one."""
         shares = np.bincount(target.astype(int), minlength=len(self.labels)) / len(target)
         if self.n_outputs == 1:
-            share, other = shares[self._event], self.labels[1 - self._event]
+            event, other = (self.labels[place] for place in (self._event, 1 - self._event))
+            named = name_class(event, target_name)
+            rather = f" rather than {other} ({target_name})" if named == str(event) else ""
             return (
-                f"How likely is {self.event_label} rather than {other} ({target_name}) for each sample? "
-                f"The event is {self.event_label}: {100 * share:.0f} % of the {len(target):,} samples have it."
+                f"How likely is {named}{rather} for each sample? The event, {named}, is observed in "
+                f"{100 * shares[self._event]:.0f} % of the {len(target):,} samples."
             )
         common = int(shares.argmax())
         return (
@@ -227,9 +229,13 @@ class Classes(Kind):
         """The share of the commonest class."""
         return f"majority class: {chance:.3f}"
 
+    def name_event(self, target_name: str) -> str | None:
+        """The event of two classes, with the name of the target where its label says nothing alone."""
+        return name_class(self.event_label, target_name) if self.n_outputs == 1 else None
+
     def name_raised(self, target_name: str) -> str | None:
         """The odds of the event of two classes."""
-        return f"the odds of {self.event_label}" if self.n_outputs == 1 else None
+        return f"the odds of {self.name_event(target_name)}" if self.n_outputs == 1 else None
 
     def summarise(self, scores: np.ndarray, target: np.ndarray, *, fewest: int = 1) -> dict[str, Any]:
         """Mean probabilities and shares of the classes."""
@@ -357,7 +363,8 @@ class ClassJudge(Judge):
         """By the area under the ROC curve, or by how many of a constant's errors are avoided."""
         if len(self.labels) == 2:
             area = scores["auc"]
-            what = f"telling {self.labels[self.event]} from {self.labels[1 - self.event]}"
+            event, other = (name_class(self.labels[place], name) for place in (self.event, 1 - self.event))
+            what = f"telling {event} from {other}"
             if not np.isfinite(area.value):
                 return Verdict(
                     f"Whether the model is good at {what} cannot be said: the held-out rows are all alike.", None

@@ -121,6 +121,13 @@ class Counts(Response):
         """The expected count."""
         return {"prediction": ratio_of(scores[:, 0])}
 
+    def ask(self, target_name: str, target: np.ndarray) -> str:
+        """How many, with mean and spread."""
+        return (
+            f"How many {target_name} are to be expected for each sample? Over the {len(target):,} samples "
+            f"the mean is {word_number(target.mean())} and the standard deviation {word_number(target.std())}."
+        )
+
     def name_raised(self, target_name: str) -> str | None:
         """The rate."""
         return f"the rate of {target_name}"

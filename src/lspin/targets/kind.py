@@ -276,6 +276,10 @@ class Kind(ABC):
     def say_chance(self, chance: float) -> str:
         """The score of the best constant prediction, in words."""
 
+    def name_event(self, target_name: str) -> str | None:
+        """What is predicted of two classes, in words that stand alone; ``None`` for all else."""
+        return None
+
     @abstractmethod
     def name_raised(self, target_name: str) -> str | None:
         """What a positive contribution increases, in words; ``None`` if each class has its own score."""

@@ -144,8 +144,8 @@ class Response(Kind):
     def ask(self, target_name: str, target: np.ndarray) -> str:
         """Which number, with its mean and spread."""
         return (
-            f"What is {target_name} of each sample? Over the {len(target):,} samples its mean is "
-            f"{word_number(target.mean(), 4)} and its standard deviation {word_number(target.std(), 4)}."
+            f"How high is {target_name} for each sample? Over the {len(target):,} samples its mean is "
+            f"{word_number(target.mean())} and its standard deviation {word_number(target.std())}."
         )
 
     def chance(self, target: np.ndarray) -> float:

@@ -67,8 +67,13 @@ const meanScore = T ? D.groups.reduce((sum, g) => sum + (g.size ? g.size * g.pre
 const isRatio = isTwo || M.exponential !== null;
 const ratioWord = isTwo ? "odds" : M.exponential === "hazard ratio" ? "hazard" : "rate";
 
+// How many features are used, in a sentence.
+const total = M.n_features.toLocaleString("en");
+const howMany = D.same_for_all ? (M.n_selected === M.n_features ? `All samples use ${M.n_features === 1 ? "the only feature" : `all ${total} features`}.` : `All samples use the same ${M.n_selected} of ${total} features.`)
+  : `The median sample uses ${num(M.median)} of ${total} features; ${M.n_selected.toLocaleString("en")} ${M.n_selected === 1 ? "is" : "are"} used by at least one sample.`;
+
 // What a value of a feature speaks for, in words.
-const aim = isTwo ? nameOf.bind(null, M.event) : () => T ? "higher risk" : nameOf("higher " + D.target);
+const aim = isTwo ? nameOf.bind(null, M.event_words) : () => T ? "higher risk" : nameOf("higher " + D.target);
 function wayOf(direction, feature) {
   const isBinary = F.binary[feature], level = F.leading && F.leading[feature];
   if (isMany) return [nameOf(isBinary ? direction.replace(/^high /, "yes ").replace(/^low /, "no ") : direction)];

@@ -2,13 +2,14 @@
 {
   const box = el("features"), n = F.name.length, several = D.groups.length > 1;
   const members = M.n_members > 1 ? ` The model is the mean of ${M.n_members} members; a feature counts for a sample if at least half of them use it, and the table lists those that any of them uses.` : "";
+  const tried = D.again.contest.some(c => c[0] === "groups" && c[1] !== null);
+  const oneRule = M.start === "groups" && !several && tried ? " On held-out rows, no division into subgroups was clearly better." : "";
   const panel = M.panel === null ? "" : ` All samples together need ${count(M.panel, "column")}, those that gates look at included.`;
   const others = M.context.length - 12;
   const context = M.context.length ? ` Which features a sample uses depends on ${M.context.slice(0, 12).join(", ")}${others > 0 ? ` and ${others} more` : ""} only` +
     (M.context_only ? ", which the prediction itself does not use." : ".") : "";
-  const scale = isTwo ? `the log-odds of ${M.event}` : isMany ? "the scores of the classes" : M.scale_words;
-  box.append(p(n ? `For each sample the model opens the gates of a few features and uses no others: ${num(M.median)} of ${M.n_features.toLocaleString("en")} for the median sample. ` +
-    `${count(M.n_selected, "feature")} ${M.n_selected === 1 ? "is" : "are"} used by at least one sample.${D.map === null ? " All samples use the same ones." : ""}${panel}${context}${members}`
+  const scale = isTwo ? `the log-odds of ${M.event_words}` : isMany ? "the scores of the classes" : M.scale_words;
+  box.append(p(n ? `For each sample the model chooses a few features and ignores all others. ${howMany}${oneRule}${panel}${context}${members}`
     : `No feature helps on held-out rows: the model uses none, and predicts the same for every sample.${context}${members}`));
   if (n) box.append(p(`Importance is the mean size of what a feature adds to ${scale}, over all samples; it adds nothing where it is not used.`, "small"));
   if (!D.shows_samples && n < M.n_selected) box.append(p(`Features that fewer than five samples use are left out, ${M.n_selected - n} in all.`, "small"));

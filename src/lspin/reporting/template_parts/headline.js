@@ -1,7 +1,7 @@
 // The first screen: what was asked, the verdict, discrimination and calibration, the strongest features, one sample.
 {
   const H = D.headline;
-  el("kind").textContent = `Report · ${M.name} · ${count(M.n_given, "sample")} × ${count(M.n_features, "feature")}`;
+  el("kind").textContent = `lspin report · ${count(M.n_given, "sample")} × ${count(M.n_features, "feature")}`;
   for (const [id, text] of [["title", D.title], ["asked", H.asked], ["verdict", H.verdict]]) el(id).append(...[sentence(text)].flat());
   const worries = [];
   if (D.trust.checks.findings.length) worries.push(`the data checks found ${count(D.trust.checks.findings.length, "thing")} to look at`);
@@ -11,7 +11,7 @@
   const tiles = el("tiles");
   if (!D.judged.reason) tiles.append(discriminationTile(tile), calibrationTile(tile));
   if (F.name.length) tiles.append(strongestTile(tile));
-  if (H.example !== null && H.example !== undefined) tiles.append(exampleTile(tile, H.example));
+  if (F.name.length && H.example !== null && H.example !== undefined) tiles.append(exampleTile(tile, H.example));
   el("foot").textContent = `Written by lspin ${D.again.versions.lspin || ""} on ${D.again.date}. The file loads nothing and sends nothing. ` + (D.shows_samples
     ? "It holds values and names of samples. If they are patients, treat it as you treat their records."
     : "It holds no values, gates, predictions or names of single samples.");
@@ -23,23 +23,25 @@ function discriminationTile(tile) {
   const J = D.judged, metric = J.metrics[0];
   return tile(isTwo || T ? "Discrimination" : "Accuracy of predictions", "discrimination",
     make("p", { class: "figure" }, intervalOf(J.contenders[0].scores[metric.key])),
-    make("p", {}, metric.name, isTwo ? [" for ", nameOf(M.event)] : "", ` on ${J.n_test.toLocaleString("en")} held-out rows`, metric.chance === null ? "" : `; the best constant prediction has ${fixed(metric.chance, 2)}`, "."),
+    make("p", {}, metric.name, isTwo ? [" for ", nameOf(M.event_words)] : "", ` on ${J.n_test.toLocaleString("en")} held-out rows`, metric.chance === null ? "" : `; the best constant prediction has ${fixed(metric.chance, 2)}`, "."),
     D.headline.rivals ? p(D.headline.rivals, "small") : null);
 }
 function calibrationTile(tile) {
   const named = D.judged.calibration.filter(c => c.interval[0] !== null);
   const digits = c => c.key === "bias" && Math.abs(c.interval[0]) >= 10 ? 1 : 2;
   return tile(isMany ? "Calibration of the likeliest class" : "Calibration", "calibration",
-    make("div", { class: "pairs" }, named.map(c => make("div", {}, make("p", { class: "figure" }, intervalOf(c.interval, digits(c))), p(`${c.name}${T && T.unit && c.key === "ratio" ? " " + T.unit : ""}; ideal is ${c.ideal}`, "small")))),
+    make("div", { class: "pairs" }, named.map(c => make("div", {}, make("p", { class: "figure" }, isVague(c) ? ["–", " ", make("small", {}, "too few rows to tell")] : intervalOf(c.interval, digits(c))), p(`${c.name}${T && T.unit && c.key === "ratio" ? " " + T.unit : ""}; ideal is ${c.ideal}`, "small")))),
     p(D.headline.calibration), named.some(c => c.key === "slope") ? p("A slope below 1 means predictions are too extreme, above 1 too cautious.", "small") : null);
 }
+// A slope whose interval is this wide says nothing; its number would only frighten.
+function isVague(c) { return c.key === "slope" && c.interval[2] - c.interval[1] > 4; }
 function strongestTile(tile) {
   const top = [...F.name.keys()].slice(0, 5), most = F.importance[0] || 1;
   return tile("Strongest features", "strongest",
     make("ul", { class: "reasons" }, top.map(f => make("li", {}, nameOf(F.name[f]),
       make("span", {}, make("span", { class: "bar", style: { width: 100 * F.importance[f] / most + "%" } })),
       make("span", { class: "way" }, wayOf(F.direction[f], f))))),
-    make("p", { class: "small" }, `${num(M.median)} of ${count(M.n_features, "feature")} for the median sample, ${count(M.n_selected, "feature")} over all samples. `, make("a", { href: "#features" }, "All features")));
+    make("p", { class: "small" }, `${howMany} `, make("a", { href: "#features" }, "All\u00a0features")));
 }
 function exampleTile(tile, i) {
   const from = S.starts[i], to = Math.min(S.starts[i + 1], from + 4), E = S.entries;

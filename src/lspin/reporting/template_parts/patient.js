@@ -43,15 +43,18 @@ function addWord(e, i) {
 function strip(e) {
   const f = S.entries.feature[e], place = S.entries.place[e], q = F.quantiles[f];
   if (S.entries.value[e] === null) return make("span", { class: "small" }, "–");
-  if (F.levels[f] || F.binary[f]) return make("span", { class: "small" }, `${F.levels[f] ? place : shareOf(e)}\u202f% have this`);
+  if (F.levels[f] || F.two_valued[f]) return make("span", { class: "small" }, `${F.levels[f] ? place : shareOf(e)}\u202f% have this`);
   const said = `${ordinal(place)} percentile`;
   return [make("svg", { width: 120, height: 14, role: "img", "aria-label": said },
     make("line", { x1: 5, x2: 115, y1: 7, y2: 7, stroke: "var(--soft)", "stroke-width": 1 }), make("line", { x1: 32.5, x2: 87.5, y1: 7, y2: 7, stroke: "var(--soft)", "stroke-width": 4 }),
     make("circle", { cx: 5 + 1.1 * place, cy: 7, r: 5, fill: "var(--ink)", stroke: "var(--panel)", "stroke-width": 1.5 })),
     make("span", { class: "small" }, said + (q ? `, median ${beside(q[2], (q[4] - q[0]) || Math.abs(q[2]) || 1, 3)}` : ""))];
 }
-// The percentile of 1 among 0 and 1 is the middle of its share, counted from above.
-function shareOf(e) { const place = S.entries.place[e]; return S.entries.value[e] === 1 ? 2 * (100 - place) : 2 * place; }
+// The percentile of the higher of two values is the middle of its share, counted from above.
+function shareOf(e) {
+  const place = S.entries.place[e], q = F.quantiles[S.entries.feature[e]];
+  return S.entries.value[e] === q[4] ? 2 * (100 - place) : 2 * place;
+}
 // The last features that together add next to nothing share one row.
 const FOLDED = 0.05, FEWEST_FOLDED = 3, MOST_ROWS = 12;
 function countShown(sizes) {
@@ -70,7 +73,7 @@ function factsOf(i) {
   if (isTwo) {
     const own = S.probabilities[i][eventPlace], flip = likeliest(i) === eventPlace;
     const [low, high] = sure ? (flip ? sure : [1 - sure[1], 1 - sure[0]]) : [];
-    facts.append(fact(`probability of ${M.event}`, chance(own), make("small", {}, (sure ? range(chance(low), chance(high)) + "; " : "") + `cohort ${percent(cohortShare(eventPlace))}`)));
+    facts.append(fact(`probability of ${M.event_words}`, chance(own), make("small", {}, (sure ? range(chance(low), chance(high)) + "; " : "") + `cohort ${percent(cohortShare(eventPlace))}`)));
     facts.append(fact("observed", nameOf(M.classes[S.observed[i]])));
   } else if (isMany) {
     const order = S.probabilities[i].map((v, c) => [v, c]).sort((a, b) => b[0] - a[0]);
@@ -107,13 +110,13 @@ function sampleCurve(i) {
 function reasonsOf(i) {
   const E = S.entries, from = S.starts[i], to = S.starts[i + 1], k = isMany ? likeliest(i) : 0;
   const sizes = E.contribution.slice(from, to).map(Math.abs), largest = Math.max(1e-12, Math.abs(S.others[i]), ...sizes);
-  const head = isTwo ? `what it does to the odds of ${M.event}` : T ? "what it does to the hazard" : isRatio ? "what it does to the rate" : isMany ? `adds to the score of ${M.classes[k]}` : `adds to ${M.scale_words}`;
+  const head = isTwo ? `what it does to the odds of ${M.event_words}` : T ? "what it does to the hazard" : isRatio ? "what it does to the rate" : isMany ? `adds to the score of ${M.classes[k]}` : `adds to ${M.scale_words}`;
   const titles = ["value", "among all samples", head];
   const sum = (title, text) => make("tr", { class: "sum" }, make("th", { scope: "row" }, title), make("td", { class: "value" }), make("td", { class: "strip" }), make("td", { class: "adds" }, text));
   const line = e => make("tr", {}, make("th", { scope: "row" }, nameOf(F.name[E.feature[e]]), E.confidence && E.confidence[e] < 0.995 ? make("span", { class: "small" }, ` · ${percent(E.confidence[e])} of members`) : null),
     make("td", { class: "value", "data-label": titles[0] }, nameOf(entryValue(e))), make("td", { class: "strip", "data-label": titles[1] }, strip(e)),
     make("td", { class: "adds", "data-label": titles[2] }, addBar(E.contribution[e], largest), make("span", { class: "amount" }, addText(E.contribution[e], largest))));
-  const total = score => isTwo ? `${chance(1 / (1 + Math.exp(-score)))} ` : T ? `${factor(score - meanScore)} × the cohort's mean` : isRatio ? num(Math.exp(score), 4) : beside(score, Math.max(Math.abs(S.baseline[k]), largest), 3);
+  const total = score => isTwo ? `${chance(1 / (1 + Math.exp(-score)))} ` : T ? `${factor(score - meanScore)} × the cohort's mean` : isRatio ? num(Math.exp(score), 4) : isMany && score === S.score[i] ? `${beside(score, largest, 3)} (probability ${chance(S.probabilities[i][k])})` : beside(score, Math.max(Math.abs(S.baseline[k]), largest), 3);
   const body = make("tbody", {}, sum("no feature used", total(S.baseline[k])));
   const shown = countShown(sizes), nFolded = S.n_open[i] - shown;
   for (let e = from; e < from + shown; e++) body.append(line(e));
@@ -179,7 +182,7 @@ function buildSample(box) {
   }
   function reading() {
     const line = "A line is the cohort in the order of its values, lowest to the left; its thick part is the middle half, the dot this sample.";
-    const bars = isTwo ? `Orange bars speak for ${M.event}, blue ones against; the factors of the odds multiply.` : T ? "Orange bars raise the risk, blue ones lower it; the factors of the hazard multiply." : isRatio ? "Orange bars raise the rate, blue ones lower it; factors multiply." : "Orange bars add, blue ones subtract.";
+    const bars = isTwo ? `Orange bars speak for ${M.event_words}, blue ones against; the factors of the odds multiply.` : T ? "Orange bars raise the risk, blue ones lower it; the factors of the hazard multiply." : isRatio ? "Orange bars raise the rate, blue ones lower it; factors multiply." : isMany ? "Orange bars add to the score, blue ones subtract. Each class has a score; the highest one is predicted." : "Orange bars add, blue ones subtract.";
     return `${bars} ${line}`;
   }
   function printSheet() {

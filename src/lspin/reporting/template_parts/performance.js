@@ -37,7 +37,7 @@ function scoreCell(metric, [value, lower, upper], all) {
   const known = all.flat().filter(v => v !== null), low = Math.min(...known), high = Math.max(...known);
   const x = v => 4 + (v - low) / (high - low || 1) * 132;
   const places = Math.max(...known.map(Math.abs)) >= 100 ? 1 : 3;
-  return make("td", { "data-label": metric.name }, `${fixed(value, places)} `, make("span", { class: "small" }, `(${fixed(lower, places)}–${fixed(upper, places)})`),
+  return make("td", { "data-label": metric.name }, make("span", { class: "score" }, `${fixed(value, places)} `, make("span", { class: "small" }, `(${fixed(lower, places)} to ${fixed(upper, places)})`)),
     make("svg", { width: 140, height: 10, "aria-hidden": "true" },
       make("line", { x1: 4, x2: 136, y1: 5, y2: 5, stroke: "var(--faint)" }),
       make("line", { x1: x(lower), x2: x(upper), y1: 5, y2: 5, stroke: "var(--down)", "stroke-width": 2 }),

@@ -1,14 +1,10 @@
 // Subgroups: those that the model found, or samples that use the same features.
-if (D.groups.length < 2 && M.start !== "groups") leaveOut("subgroups");
+if (D.groups.length < 2) leaveOut("subgroups");
 else subgroups(el("subgroups"));
 
 function subgroups(box) {
-  const grouped = M.start === "groups", several = D.groups.length > 1;
+  const grouped = M.start === "groups";
   const learned = M.n_held_out ? "" : " The model has learned from these samples, so what is predicted agrees better with what was observed than it will elsewhere.";
-  if (!several) {
-    box.append(p("The same features count for all samples: on held-out rows, no division into groups was clearly better."));
-    return;
-  }
   box.append(p(grouped ? `The model divides the samples into ${D.groups.length} groups. Some features tell the groups apart, others count in them, with a rule for each group. To which group a sample belongs follows from its features, not from its outcome, and a missing value makes no group.${contestSaid()}${learned}`
     : `Samples are grouped by which features they use, not by their outcome; a feature that is not used because its value is missing makes no group. Listed are features that at least half of a group uses, the strongest first.${learned}`));
   if (!D.shows_samples) box.append(p("Groups of fewer than five samples are joined to one.", "small"));
@@ -32,11 +28,16 @@ function contestSaid() {
   return ` On the held-out rows that chose it, its loss is ${fixed(own[1], 3)}, and ${fixed(one[1], 3)} without groups: ${fixed(one[2], 3)} more, with a standard error of ${fixed(one[3], 3)}.` +
     (trained && trained[1] !== null ? ` Networks have ${fixed(trained[1], 3)}.` : "");
 }
+// Which values of a feature speak for a group: of yes and no, the answer.
+function levelOf({ name, way }) {
+  const isBinary = F.binary[F.name.indexOf(name)];
+  return way && isBinary ? [nameOf(name), way === "high" ? ": yes" : ": no"] : [way ? way + " " : "", nameOf(name)];
+}
 // The card of a group names what at least half of the members find; the table below has the rest.
 function foundOf(g) {
   const items = list => list.name.map((name, i) => ({ name, way: list.direction[i], n: list.found[i][0] })).filter(item => 2 * item.n >= M.n_members);
   const share = item => M.n_members > 1 ? make("span", { class: "small" }, ` ${item.n}/${M.n_members}`) : null;
-  const told = listed(items(g.told_by), 6, item => [item.way ? item.way + " " : "", nameOf(item.name), share(item)], g.n_told_by);
+  const told = listed(items(g.told_by), 6, item => [...levelOf(item), share(item)], g.n_told_by);
   const counting = listed(items(g.counts), 8, item => [nameOf(item.name), item.way ? ` ${shortWay(item.way)}` : "", share(item)], g.n_counts);
   return [make("p", { class: "role" }, make("span", { class: "small" }, "told by"), told || "no feature that half of the members agree on"),
     make("p", { class: "role" }, make("span", { class: "small" }, "what counts in it"), counting || "no feature that half of the members agree on"),
