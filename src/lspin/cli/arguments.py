@@ -30,6 +30,21 @@ EscapeOption = Annotated[
     bool,
     typer.Option("--escape", help="In CSV, put ' before text that a spreadsheet would take for a formula."),
 ]
+TargetOption = Annotated[str | None, typer.Option("--target", "-t", metavar="COLUMN", help="Column to predict.")]
+TaskOption = Annotated[
+    Task, typer.Option(metavar="TASK", help="classify, regress, count or survive; auto looks at the target.")
+]
+TimeOption = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Column of times to an event or to censoring.")
+]
+EventOption = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column that says whether the event happened; or COLUMN=VALUE."),
+]
+DropOption = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
+]
+JobsOption = Annotated[int, typer.Option(metavar="N", help="Fits to run side by side; -1 for as many as cores.")]
 PositiveOption = Annotated[
     str | None,
     typer.Option(

@@ -6,13 +6,19 @@ from typing import Annotated, Any
 import typer
 
 from lspin.cli.arguments import (
+    DropOption,
     EscapeOption,
+    EventOption,
     IdOption,
+    JobsOption,
     JsonOption,
     PositiveOption,
     QuietOption,
     TableArgument,
+    TargetOption,
     Task,
+    TaskOption,
+    TimeOption,
     check_arguments,
     check_target,
     split_methods,
@@ -24,19 +30,10 @@ from lspin.cli.output import read_aloud, say, say_remarks, say_replaced, say_wri
 
 def compare(
     table: TableArgument,
-    target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="Column to predict.")
-    ] = None,
-    task: Annotated[
-        Task, typer.Option(metavar="TASK", help="classify, regress, count or survive; auto looks at the target.")
-    ] = Task.auto,
-    time: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of times to an event or to censoring.")
-    ] = None,
-    event: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column that says whether the event happened; or COLUMN=VALUE."),
-    ] = None,
+    target: TargetOption = None,
+    task: TaskOption = Task.auto,
+    time: TimeOption = None,
+    event: EventOption = None,
     positive: PositiveOption = None,
     methods: Annotated[
         str,
@@ -65,11 +62,9 @@ def compare(
         ),
     ] = None,
     id_column: IdOption = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
-    ] = None,
+    drop: DropOption = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the folds and of all methods.")] = 0,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Fits to run side by side; -1 for as many as cores.")] = 1,
+    jobs: JobsOption = 1,
     escape: EscapeOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,

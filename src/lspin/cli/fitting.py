@@ -6,13 +6,19 @@ from typing import Annotated
 import typer
 
 from lspin.cli.arguments import (
+    DropOption,
+    EventOption,
     ForceOption,
     IdOption,
+    JobsOption,
     JsonOption,
     PositiveOption,
     QuietOption,
     TableArgument,
+    TargetOption,
     Task,
+    TaskOption,
+    TimeOption,
     check_arguments,
     check_target,
 )
@@ -24,19 +30,10 @@ from lspin.cli.output import read_aloud, say, say_remarks, say_replaced, show_fi
 def fit(
     table: TableArgument,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the model.")],
-    target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="Column to predict.")
-    ] = None,
-    task: Annotated[
-        Task, typer.Option(metavar="TASK", help="classify, regress, count or survive; auto looks at the target.")
-    ] = Task.auto,
-    time: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of times to an event or to censoring.")
-    ] = None,
-    event: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column that says whether the event happened; or COLUMN=VALUE."),
-    ] = None,
+    target: TargetOption = None,
+    task: TaskOption = Task.auto,
+    time: TimeOption = None,
+    event: EventOption = None,
     positive: PositiveOption = None,
     features: Annotated[
         int | None,
@@ -47,9 +44,7 @@ def fit(
         typer.Option(min=1, metavar="K", help="Columns that all samples together may use; all if not given."),
     ] = None,
     id_column: IdOption = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
-    ] = None,
+    drop: DropOption = None,
     context: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMNS", help="Columns that gates look at, commas between; all if not given."),
@@ -59,7 +54,7 @@ def fit(
     ] = False,
     members: Annotated[int, typer.Option(min=1, metavar="N", help="Models to average.")] = 1,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same model.")] = 0,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Fits to run side by side; -1 for as many as cores.")] = 1,
+    jobs: JobsOption = 1,
     epochs: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,
     sparsity: Annotated[float | None, typer.Option(hidden=True, min=0)] = None,
     force: ForceOption = False,
