@@ -70,6 +70,8 @@ def test_rows_that_are_there_twice_are_counted():
     (text,) = texts(X[:100], DIED[:100], test=X[90:])
     assert text == "10 rows to judge by are among the training rows, so the scores are too high"
     assert texts((X[["crp"]] > 2).astype(int)) == []  # of few values, rows must be equal
+    one = pd.DataFrame({"crp": np.tile(np.round(np.linspace(1, 9, 60), 2), 2)})  # each value twice, in one column
+    assert texts(one) == []
 
 
 @pytest.mark.parametrize("code", [-99, -1, 9999999, 99999, 999])

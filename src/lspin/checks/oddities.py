@@ -12,6 +12,8 @@ import scipy.sparse as sp
 from lspin.checks.findings import CHANCE, MOST_NAMED, Finding, Table, read_for_checks
 
 APART = 0.3  # difference of two classes in the share of missing values
+BY_CHANCE = 0.05  # rows expected to be like a row, below which one that is there is no coincidence
+MOST_MULTIPLIED = 50  # columns that this is told from
 FEWEST_CONSTANT = 20  # rows of a class in which a column has one value
 CODES = (
     -1,
@@ -102,7 +104,7 @@ def find_copies(table: Table, y: Any, test: Any) -> list[Finding]:
     if not _has_continuous(table):
         return []
     _, which, counts = np.unique(table.hashes, return_inverse=True, return_counts=True)
-    shared = np.flatnonzero(counts[which] > 1)
+    shared = np.flatnonzero((counts[which] > 1) & (_expect_alike(table) < BY_CHANCE))
     found = []
     if len(shared):
         groups = [shared[which[shared] == group] for group in np.unique(which[shared])]
@@ -117,6 +119,15 @@ def find_copies(table: Table, y: Any, test: Any) -> list[Finding]:
         text = f"{table.rows(n_seen)} to judge by are among the training rows, so the scores are too high"
         found += [Finding("duplicates", text)] if n_seen else []
     return found
+
+
+def _expect_alike(table: Table) -> np.ndarray:
+    """How many rows would be like each row by chance, if columns had nothing to do with each other."""
+    expected = np.full(len(table.hashes), len(table.hashes) - 1.0)
+    for place in range(min(len(table.names), MOST_MULTIPLIED)):
+        _, which, counts = np.unique(table.column(place), return_inverse=True, return_counts=True)
+        expected *= counts[which] / len(which)
+    return expected
 
 
 def _has_continuous(table: Table) -> bool:

@@ -256,9 +256,7 @@ def _say_missing(X: pd.DataFrame) -> list[Remark]:
     n_gaps = int(gaps.sum())
     said = f"{count(n_gaps, 'entry')} of {X.size:,} ({n_gaps / X.size:.1%})" if n_gaps > 1 else "1 entry"
     verb = "are" if n_gaps > 1 else "is"
-    return [
-        Remark(f"{said} {verb} missing, in {count(n_columns, 'column')}; a gate of a missing value stays shut")
-    ]
+    return [Remark(f"{said} {verb} missing, in {count(n_columns, 'column')}; a missing value is never used")]
 
 
 def _say_findings(X: pd.DataFrame, outcome: Outcome) -> list[Remark]:

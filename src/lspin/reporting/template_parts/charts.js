@@ -78,7 +78,7 @@ function histogramChart(h, limit) {
 const stepPoints = (times, values) => times.flatMap((t, k) => k ? [[t, values[k - 1]], [t, values[k]]] : [[t, values[k]]]);
 const linePoints = (times, values) => times.map((t, k) => [t, values[k]]);
 // A median with its interval, in the unit of the times; «not reached» has none.
-const inUnit = text => T && T.unit && text.endsWith(")") ? `${text} ${T.unit}` : text;
+const inUnit = text => T && T.unit && text.endsWith(")") ? text.replace(/ (?=\([^(]*$)/, ` ${T.unit} `) : text;
 const medians = curves => curves.map((c, k) => inUnit(`${k ? c.name : c.name[0].toUpperCase() + c.name.slice(1)}: ${c.median}`)).join("; ") + ".";
 const timeLabel = () => T && T.unit ? `time (${T.unit})` : "time";
 function survivalChart(curves, options = {}) {
