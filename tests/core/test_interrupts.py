@@ -37,7 +37,23 @@ def _xla_gc_callback():
     signal.raise_signal(signal.SIGINT)
 
 
-def test_an_interrupt_that_would_be_dropped_is_raised_later():
+@pytest.fixture
+def noted_only(monkeypatch):
+    """What would be dropped is noted, and not raised again by itself."""
+    monkeypatch.setattr(Noted, "raise_later", lambda self: None)
+
+
+def test_an_interrupt_that_would_be_dropped_is_raised_in_a_moment():
+    with noting() as noted:
+        with pytest.raises(KeyboardInterrupt):
+            _xla_gc_callback()
+            while True:
+                os.sched_yield()
+        assert noted.asked
+        assert take_note()
+
+
+def test_an_interrupt_that_would_be_dropped_is_obeyed_later(noted_only):
     with noting():
         _xla_gc_callback()
         with pytest.raises(KeyboardInterrupt):
@@ -59,7 +75,7 @@ def test_an_interrupt_that_was_dropped_is_raised_again_unless_it_was_dealt_with(
         obey()
 
 
-def test_compiled_code_obeys_an_interrupt_that_was_dropped():
+def test_compiled_code_obeys_an_interrupt_that_was_dropped(noted_only):
     with noting():
         _xla_gc_callback()
         with deferring() as interrupt:

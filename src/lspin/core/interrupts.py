@@ -30,6 +30,18 @@ class Noted(Interrupt):
         # Python drops what is raised in a callback of its garbage collector, and prints where that was.
         if frame is None or frame.f_code.co_name not in SWALLOWS:
             signal.default_int_handler(number, frame)
+        self.raise_later()
+
+    def raise_later(self) -> None:
+        """Raise it in a moment: what waits for workers looks at no note."""
+
+        def repeat() -> None:
+            if self.asked and signal.getsignal(signal.SIGINT) is self:
+                signal.raise_signal(signal.SIGINT)
+
+        timer = threading.Timer(GLANCE, repeat)
+        timer.daemon = True
+        timer.start()
 
 
 @contextlib.contextmanager
