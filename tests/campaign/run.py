@@ -9,7 +9,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from campaign import commands, files, inputs, signals
+from campaign import commands, files, inputs, shapes, signals
 from campaign.tally import Tally
 from lspin.core import training
 
@@ -46,7 +46,14 @@ def compile_quickly():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in {"inputs": 10_000, "files": 2_000, "tables": 1_000, "signals": 100, "seed": 0}.items():
+    for name, default in {
+        "inputs": 10_000,
+        "files": 2_000,
+        "tables": 1_000,
+        "signals": 100,
+        "shapes": 200,
+        "seed": 0,
+    }.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--seconds", type=int, default=300, help="after which an attempt counts as hanging")
     given = parser.parse_args()
@@ -60,6 +67,8 @@ def main():
         seconds=given.seconds,
         shows=True,
     )
+    if given.shapes:
+        print(shapes.attempt(tally, given.shapes, given.seed))
     print(tally.table())
     print(*tally.faults, sep="\n")
     sys.exit(bool(tally.faults))

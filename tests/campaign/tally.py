@@ -5,7 +5,7 @@ import signal
 import sys
 from collections import Counter
 
-FAULTS = ("hang", "exception", "not finite", "wrong model", "lost model", "left over", "slow")
+FAULTS = ("hang", "exception", "not finite", "wrong model", "lost model", "left over", "slow", "too large")
 
 
 class Hang(BaseException):

@@ -234,8 +234,11 @@ def go_through(
 
 def compile_loop(run: Run, loop: Callable[..., tuple[Run, Array]], device: Any) -> None:
     """Have the program made that goes on with a run, on a device that the user chose in another thread."""
+    n_programs = advance._cache_size()
     with jax.default_device(device):
         loop(run, until=np.int32(0), n_steps=np.int32(0))
+    if advance._cache_size() != n_programs:
+        return_memory()  # of the compiler: up to 200 MB for a program of 40
 
 
 def forget_programs(function: Any) -> None:
