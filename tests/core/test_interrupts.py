@@ -43,12 +43,16 @@ def noted_only(monkeypatch):
     monkeypatch.setattr(Noted, "raise_later", lambda self: None)
 
 
+def wait_after_a_drop():
+    _xla_gc_callback()
+    while True:
+        os.sched_yield()
+
+
 def test_an_interrupt_that_would_be_dropped_is_raised_in_a_moment():
     with noting() as noted:
         with pytest.raises(KeyboardInterrupt):
-            _xla_gc_callback()
-            while True:
-                os.sched_yield()
+            wait_after_a_drop()
         assert noted.asked
         assert take_note()
 
