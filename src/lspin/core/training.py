@@ -234,11 +234,16 @@ def go_through(
 
 def compile_loop(run: Run, loop: Callable[..., tuple[Run, Array]], device: Any) -> None:
     """Have the program made that goes on with a run, on a device that the user chose in another thread."""
-    n_programs = advance._cache_size()
+    n_programs = count_programs(advance)
     with jax.default_device(device):
         loop(run, until=np.int32(0), n_steps=np.int32(0))
-    if advance._cache_size() != n_programs:
+    if count_programs(advance) != n_programs:
         return_memory()  # of the compiler: up to 200 MB for a program of 40
+
+
+def count_programs(function: Any) -> int:
+    """Programs of a compiled function that are in memory."""
+    return int(function._cache_size())
 
 
 def forget_programs(function: Any) -> None:
@@ -246,7 +251,7 @@ def forget_programs(function: Any) -> None:
 
     What was traced and lowered is kept in other caches of JAX, so all of them are cleared.
     """
-    if function._cache_size() >= MOST_PROGRAMS:
+    if count_programs(function) >= MOST_PROGRAMS:
         jax.clear_caches()
         return_memory()
 
