@@ -643,6 +643,9 @@ def test_the_first_screen_has_verdict_scores_features_and_an_example(opened, con
     names = opened.locator("#strongest li > .name").all_text_contents()
     assert names == content["features"]["name"][:5]
     assert content["samples"]["name"][headline["example"]] in opened.text_content("#example")
+    assert content["model"]["event_words"] == "<i>outcome</i> = no"
+    for place in ("#discrimination", "#strongest", "#example", "#sheet", "#trust figure"):
+        assert "<i>outcome</i> = no" in opened.text_content(place)
     for tile in opened.locator(".tile").all():  # all of it without scrolling
         box = tile.bounding_box()
         assert box["y"] + box["height"] <= 900

@@ -52,7 +52,7 @@ function calibrationChart(c) {
     const all = c.bins.flatMap(b => [b[0], b[2] ?? b[1], b[3] ?? b[1]]).filter(v => v !== null);
     const limits = c.limits || [Math.min(...all), Math.max(...all)], isShare = c.limits !== null;
     const side = Math.min(width, 420), at = text => T && T.unit ? text.replace("at time", "at") + " " + T.unit : text;
-    const withUnit = { x: at(c.x), y: at(c.y) };
+    const withUnit = isTwo ? { x: `predicted probability of ${M.event_words}`, y: `observed share of ${M.event_words}` } : { x: at(c.x), y: at(c.y) };
     const { svg, x, y } = frame(side, side * 0.85, limits, limits, withUnit, "Calibration: predicted against observed", { percent: isShare, percentX: isShare });
     const largest = Math.max(...c.bins.map(b => b[4]));
     svg.append(make("line", { x1: x(limits[0]), y1: y(limits[0]), x2: x(limits[1]), y2: y(limits[1]), stroke: "var(--soft)", "stroke-dasharray": "3 4" }));

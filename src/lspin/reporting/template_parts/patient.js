@@ -13,7 +13,7 @@ function riskAt(time, score) { return 1 - Math.exp(-hazardAt(time) * Math.exp(sc
 function predictionOf(i) {
   if (M.classes.length) {
     const k = isTwo ? eventPlace : likeliest(i);
-    return { figure: chance(S.probabilities[i][k]), of: `${isTwo ? "probability of " : ""}${M.classes[k]}`, observed: `Observed: ${M.classes[S.observed[i]]}.` };
+    return { figure: chance(S.probabilities[i][k]), of: isTwo ? `probability of ${M.event_words}` : M.classes[k], observed: `Observed: ${M.classes[S.observed[i]]}.` };
   }
   if (T && T.at.length) {
     const place = T.at.length - 1;

@@ -55,5 +55,5 @@ function outcomeOf(g) {
   if (T) return p(`hazard ratio ${factor(g.predicted[0] - meanScore)} against the cohort's mean; ${inUnit(g.said)}`, "small");
   if (!M.classes.length) return p(g.said, "small");
   const best = isTwo ? [eventPlace] : g.predicted.map((v, i) => [v, i]).sort((a, b) => b[0] - a[0]).slice(0, 2).map(a => a[1]);
-  return make("p", { class: "small" }, best.flatMap((i, k) => [k ? "; " : "", nameOf(M.classes[i]), ` predicted ${percent(g.predicted[i])}, observed ${percent(g.observed[i])}`]));
+  return make("p", { class: "small" }, best.flatMap((i, k) => [k ? "; " : "", nameOf(isTwo ? M.event_words : M.classes[i]), ` predicted ${percent(g.predicted[i])}, observed ${percent(g.observed[i])}`]));
 }
