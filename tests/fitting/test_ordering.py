@@ -6,7 +6,16 @@ from sklearn.linear_model import LogisticRegression
 
 from lspin.core.losses import CROSS_ENTROPY, SQUARED_ERROR
 from lspin.core.networks import Layer
-from lspin.fitting.ordering import PENALTY, Atoms, Model, Term, append_rest, build_ladder, find_weakest
+from lspin.fitting.ordering import (
+    PENALTY,
+    Atoms,
+    Model,
+    Term,
+    append_rest,
+    build_ladder,
+    exchange,
+    find_weakest,
+)
 
 N, D = 120, 6
 
@@ -91,3 +100,34 @@ def test_a_column_that_others_replace_leaves_again():
 def test_in_the_end_all_columns_are_there():
     terms = append_rest([Term(0, 4), Term(0, 1)], np.arange(5))
     assert [term.column for term in terms] == [4, 1, 0, 2, 3]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_columns_that_vary_together_no_other_would_do_better_than_one_that_was_taken(seed, monkeypatch):
+    monkeypatch.setattr("lspin.fitting.ordering.PENALTY", 1e-9)
+    X, members, rng = draw(seed, n_columns=12)
+    X = 0.7 * X[:, np.arange(12) // 4] + 0.7 * X  # modules of four columns
+    y = X[:, :3] @ [1.0, -2.0, 1.0] + X[:, 5] + 0.3 * rng.normal(size=N)
+    atoms = Atoms(X, members, y, np.ones(N), SQUARED_ERROR)
+    ladder = build_ladder(atoms, np.zeros(1), 4)
+    columns = [term.column for term in ladder[4]]
+    reached = squared_error([X[:, columns]], y)
+    for place in range(4):
+        kept = columns[:place] + columns[place + 1 :]
+        assert reached <= min(squared_error([X[:, [*kept, c]]], y) for c in range(12) if c not in kept) + 1e-6
+
+
+def test_a_wrong_column_of_a_module_is_replaced_by_the_right_one():
+    X, members, rng = draw(n_columns=20)
+    X[:, 7] = X[:, 0] + rng.normal(size=N)
+    atoms = Atoms(X, members, 2 * X[:, 0] + X[:, 3], np.ones(N), SQUARED_ERROR)
+    wrong = Model.fit(atoms, [Term(0, 7), Term(0, 3)], Layer(np.zeros((3, 1)), np.zeros(1)))
+    assert {term.column for term in exchange(atoms, wrong).terms} == {0, 3}
+
+
+def test_columns_without_relatives_are_left_alone():
+    X, members, _ = draw(n_columns=4)
+    X = np.linalg.qr(X - X.mean(axis=0))[0]  # no two are correlated
+    atoms = Atoms(X / X.std(axis=0), members, X[:, 0], np.ones(N), SQUARED_ERROR)
+    model = Model.fit(atoms, [Term(0, 1), Term(0, 2)], Layer(np.zeros((3, 1)), np.zeros(1)))
+    assert exchange(atoms, model) is model

@@ -12,7 +12,9 @@ from lspin.fitting.groups import (
     Basis,
     Found,
     Setting,
+    average_ridges,
     build_member,
+    count_many,
     find_basis,
     look_at,
     open_many,
@@ -23,8 +25,7 @@ from lspin.fitting.judging import excess
 from lspin.fitting.levels import AS_GOOD, Contender, Level
 from lspin.fitting.path import Choice, Split, predict_held_out
 from lspin.fitting.problem import Problem
-from lspin.structure.divisions import ALL, GIVEN, RULES, RULES_OF_CONTEXT, WHOLE, Rule
-from lspin.structure.mixture import MOST_TERMS
+from lspin.structure.divisions import ALL, GIVEN, MEAN, RULES, RULES_OF_CONTEXT, WHOLE, Rule
 from lspin.structure.screening import rank_related
 from lspin.tables.encoding import Encoding, relearn_encoding
 from lspin.tables.grid import Rows, take_rows
@@ -39,8 +40,7 @@ SKETCHED = (2, 4, 8, 16, 32)  # their numbers of terms
 TIE = 1.0  # standard errors within which a model of groups is preferred to a network,
 FAR_FEWER = 0.5  # unless that has at most this part of its features
 PENALTIES = tuple(float(penalty) for penalty in np.geomspace(1e-3, 8, 11))
-FEWER = 3.0  # factor between two numbers of columns that a ridge of a wide table is tried with
-MANY_RIDGES = 1000  # rows up to which it is; beyond, all columns only
+MANY_RIDGES = 1000  # rows up to which ridges of fewer columns are tried; beyond, all columns only
 
 
 class Glance(NamedTuple):
@@ -82,8 +82,7 @@ def judge_groups(problem: Problem, splits: list[Split], n_features: int | None, 
     rules = dict.fromkeys([WHOLE, choose_rule(sketches, weight, n_groups)])
     levels = [level for rule in rules for level in walk(problem, rule, trials[rule], found)]
     if problem.is_wide:
-        training = [glance.found for glance in glances[WHOLE]]
-        levels += [judge_ridge(problem, splits, training, orders, count) for count in count_many(problem)]
+        levels += judge_ridges(problem, splits, [glance.found for glance in glances[WHOLE]], orders)
     return Contender(problem, levels, n_features)
 
 
@@ -201,22 +200,22 @@ def make_level(problem: Problem, setting: Setting, trials: list[Trial], found: l
     return found[-1]
 
 
-def count_many(problem: Problem) -> list[int]:
-    """Numbers of features of a wide table that a ridge is tried with: all, and fewer by a factor."""
-    n_features = len(problem.encoding.gated_features)
-    factors = FEWER ** np.arange(10 if problem.n_rows <= MANY_RIDGES else 1)
-    return [int(n_features / factor) for factor in factors if factor == 1 or n_features / factor > MOST_TERMS]
-
-
-def judge_ridge(
-    problem: Problem, splits: list[Split], training: list[Found], orders: list[np.ndarray], n_features: int
-) -> Level:
-    """The dense end of a wide table's path: a ridge of many columns."""
-    members = [
-        open_many(found.rows, found.whole, problem.kind, np.sort(order[:n_features]))
+def judge_ridges(
+    problem: Problem, splits: list[Split], training: list[Found], orders: list[np.ndarray]
+) -> list[Level]:
+    """The dense end of a wide table's path: ridges of many columns, and the mean of them."""
+    n_features, valid = len(problem.encoding.gated_features), [split.valid for split in splits]
+    counts = count_many(n_features) if problem.n_rows <= MANY_RIDGES else [n_features]
+    ridges = [
+        [open_many(found.rows, found.whole, problem.kind, np.sort(order[:count])) for count in counts]
         for found, order in zip(training, orders, strict=True)
     ]
-    return Level(problem, Setting(ALL, n_features), members, [split.valid for split in splits])
+    levels = [
+        Level(problem, Setting(ALL, count), list(members), valid)
+        for count, members in zip(counts, zip(*ridges, strict=True), strict=True)
+    ]
+    means = [average_ridges(members) for members in ridges]
+    return levels + ([Level(problem, Setting(MEAN, n_features), means, valid)] if len(counts) > 1 else [])
 
 
 def settle(problem: Problem, choice: Choice, contender: Contender, splits: list[Split]) -> Choice:
@@ -227,7 +226,8 @@ def settle(problem: Problem, choice: Choice, contender: Contender, splits: list[
     factor, theirs = find_spread(problem, [said.outputs for said in predict_held_out(choice.fits, splits)], valid)
     places = contender.find(valid)
     own, weight = contender.level.spread.losses[places], contender.level.weight[places]
-    if choice.candidate.mean_features <= FAR_FEWER * contender.level.mean_open:
+    has_few = choice.candidate.mean_features <= FAR_FEWER * contender.level.mean_open
+    if has_few and not contender.is_ridge:
         # For far fewer features a network may cost as much as a level of a path may.
         wins = np.average(theirs - own, weights=weight) <= problem.tolerance * contender.gain
     else:

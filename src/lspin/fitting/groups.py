@@ -13,7 +13,7 @@ from lspin.fitting.components import Component, list_components
 from lspin.fitting.linear import fit_linear
 from lspin.fitting.ordering import Atoms, Ladder, append_rest, build_ladder
 from lspin.fitting.prediction import Member
-from lspin.structure.divisions import ALL, WHOLE, Cloud, Divisions, Rule
+from lspin.structure.divisions import ALL, MEAN, WHOLE, Cloud, Divisions, Rule
 from lspin.structure.mixture import (
     MOST_TERMS,
     Mixture,
@@ -36,7 +36,9 @@ SHUT = -1.0  # the same of a feature that no group uses
 FEW_TELLING = 2  # features that tell the groups: up to here they are part of the reason, and their gate is open
 FARTHEST = 5.0  # an origin may lie from the mean of its column, in standard deviations
 LEAST_PENALTY = 1e-3
+RIDGES = (ALL, MEAN)
 MOST_RIDGED = 300  # inputs of which a single group may have all
+FEWER = 3.0  # factor between two numbers of columns that a ridge of a wide table is tried with
 
 
 class Setting(NamedTuple):
@@ -233,8 +235,8 @@ def make_member(
     rows: Rows, encoding: Encoding, kind: Kind, setting: Setting, labels: np.ndarray | None = None
 ) -> Made:
     """The model of a setting; of one group, where the rows cannot be divided that way."""
-    if setting.rule == ALL:
-        return Made(open_most_related(rows, encoding, kind, setting.n_terms), ())
+    if setting.rule in RIDGES:
+        return Made(make_ridge(rows, encoding, kind, setting), ())
     sight = look_at(rows, encoding, kind, labels)
     basis = find_basis(sight, setting.rule, setting.n_terms) or find_basis(sight, WHOLE, setting.n_terms)
     assert basis is not None
@@ -344,12 +346,27 @@ def move_groups(basis: Basis, origin: np.ndarray) -> Layer:
     return Layer(np.vstack([directions[encoding.seen_inputs], flags[encoding.seen_features]]), bias)
 
 
-def open_most_related(rows: Rows, encoding: Encoding, kind: Kind, n_features: int) -> Member:
-    """A ridge of the columns most closely related to the target, with all their gates open."""
+def make_ridge(rows: Rows, encoding: Encoding, kind: Kind, setting: Setting) -> Member:
+    """A ridge of the columns most closely related to the target, or the mean of several, with gates open."""
+    counts = [setting.n_terms] if setting.rule == ALL else count_many(setting.n_terms)
     ranked = encoding.gated_features
-    if n_features < len(ranked):
+    if counts[-1] < len(ranked):
         ranked = rank_related(look_at(rows, encoding, kind).divisions.cloud)
-    return open_many(rows, encoding, kind, np.sort(ranked[:n_features]))
+    ridges = [open_many(rows, encoding, kind, np.sort(ranked[:count])) for count in counts]
+    return average_ridges(ridges)
+
+
+def count_many(n_features: int) -> list[int]:
+    """Numbers of columns of a wide table that a ridge is tried with: all, and fewer by a factor."""
+    fewer = (int(n_features / FEWER**power) for power in range(1, 10))
+    return [n_features, *(count for count in fewer if count > MOST_TERMS)]
+
+
+def average_ridges(ridges: list[Member]) -> Member:
+    """The linear model that says the mean of what some ridges say; the first has all their columns."""
+    layers = [ridge.networks.prediction[0] for ridge in ridges]
+    mean = Layer(*(np.mean(parts, axis=0) for parts in zip(*layers, strict=True)))
+    return ridges[0]._replace(networks=ridges[0].networks._replace(prediction=(mean,)))
 
 
 def open_many(rows: Rows, encoding: Encoding, kind: Kind, kept: np.ndarray) -> Member:

@@ -26,6 +26,17 @@ def excess(losses: np.ndarray, others: np.ndarray, weight: np.ndarray) -> float:
     return mean / max(error, 1e-12)
 
 
+def relation(said: list[np.ndarray], truth: list[np.ndarray], weight: np.ndarray) -> float:
+    """By how many standard errors what is said of held-out rows goes along with the truth, split by split centred.
+
+    Unlike a loss it does not depend on how far apart a model spreads what it says.
+    """
+    center = [one - one.mean(axis=0) for one in said]
+    products = [(one * (own - own.mean(axis=0))).sum(axis=1) for one, own in zip(center, truth, strict=True)]
+    joined = np.concatenate(products)
+    return excess(joined, np.zeros_like(joined), weight)
+
+
 class Standing(NamedTuple):
     """How a model does on held-out rows, beside the one that was chosen."""
 

@@ -6,20 +6,21 @@ from itertools import pairwise
 import numpy as np
 
 from lspin.fitting.calibration import Spread, find_spread
-from lspin.fitting.groups import Setting
-from lspin.fitting.judging import Standing, excess, rank, row_losses
+from lspin.fitting.groups import RIDGES, Setting
+from lspin.fitting.judging import Standing, excess, rank, relation, row_losses
 from lspin.fitting.path import ALL_GAIN, Candidate, Choice, weighted_median
 from lspin.fitting.prediction import Member, predict_counted
 from lspin.fitting.problem import Problem
-from lspin.structure.divisions import ALL, WHOLE
+from lspin.structure.divisions import MEAN, WHOLE
 from lspin.tables.grid import Rows
 
 AS_GOOD = 1.0  # standard errors within which fewer groups or features may be preferred
 WORTH_IT = 2.5  # standard errors by which the chosen level or a ridge must be better than a constant
-RIDGE_WORTH = 1.65  # the same for a ridge of many columns that was chosen: one test, at the level of 5 %
+LEADS = 2.0  # standard errors by which a ridge of some columns must be better than the mean of several
+RELATED = 2.33  # standard errors by which what a ridge of many columns says must go along with the truth
 LEAST_PRICE = 1e-3  # of a level that gains nothing, as a part of the highest price
 
-ONE_GROUP = (WHOLE, ALL)
+ONE_GROUP = (WHOLE, *RIDGES)
 CONSTANT, UNDIVIDED, DIVIDED, TRAINED = "constant", "one group", "groups", "networks"  # models that compete
 
 
@@ -59,9 +60,20 @@ class Level:
     @cached_property
     def errors(self) -> np.ndarray:
         """Squared errors of every held-out row, as a regression of the target has them."""
-        said = np.concatenate([self._problem.kind.expect(outputs) for outputs in self.outputs])
-        truth = np.concatenate([self._problem.kind.regressand(rows) for rows in self._valid])
-        return ((said - truth) ** 2).sum(axis=1)
+        return ((np.concatenate(self._expected) - np.concatenate(self._truth)) ** 2).sum(axis=1)
+
+    @cached_property
+    def relation(self) -> float:
+        """By how many standard errors what it says goes along with the truth."""
+        return relation(self._expected, self._truth, self.weight)
+
+    @property
+    def _expected(self) -> list[np.ndarray]:
+        return [self._problem.kind.expect(outputs) for outputs in self.outputs]
+
+    @property
+    def _truth(self) -> list[np.ndarray]:
+        return [self._problem.kind.regressand(rows) for rows in self._valid]
 
     @cached_property
     def spread(self) -> Spread:
@@ -101,6 +113,8 @@ class Contender:
         self.constant = constant
         self.gain = max(constant.loss - self.level.loss, 0.0)  # over a constant
         self.dense = max(levels, key=lambda level: (level.setting.rule in ONE_GROUP, level.n_terms))
+        # It gives way only to what is better by more than chance, be that of few columns or a network.
+        self.is_ridge = self.level.setting.rule in RIDGES and problem.tolerance < ALL_GAIN
         by_loss = sorted(levels, key=lambda level: level.loss)
         self.whole = next(level for level in by_loss if level.setting.rule in ONE_GROUP)
         self.divided = next((level for level in by_loss if level.setting.rule not in ONE_GROUP), None)
@@ -167,26 +181,35 @@ def match_features(levels: list[Level], n_features: int) -> Level:
 
 
 def prefer_ridge(levels: list[Level]) -> list[Level]:
-    """Of a wide table, ridges of many columns only, unless few columns are better by more than chance.
+    """Of a wide table, a ridge of many columns, unless few columns are better by more than chance.
 
     The best of many selections of few columns is the best in part by luck, which a ridge has no need of.
     """
-    ridges = [level for level in levels if level.setting.rule == ALL]
+    ridges = [level for level in levels if level.setting.rule in RIDGES]
     if not ridges:
         return levels
-    ridge, lowest = (min(part, key=lambda level: level.loss) for part in (ridges, levels))
-    return levels if excess(ridge.losses, lowest.losses, ridge.weight) > AS_GOOD else ridges
+    ridge, lowest = choose_ridge(ridges), min(levels, key=lambda level: level.loss)
+    return levels if excess(ridge.losses, lowest.losses, ridge.weight) > AS_GOOD else [ridge]
+
+
+def choose_ridge(ridges: list[Level]) -> Level:
+    """The mean of all, unless one is clearly better: of several that are as good, one leads by luck."""
+    best = min(ridges, key=lambda level: level.loss)
+    mean = next((level for level in ridges if level.setting.rule == MEAN), best)
+    return best if excess(mean.losses, best.losses, best.weight) > LEADS else mean
 
 
 def tells_something(levels: list[Level], chosen: Level, constant: Level) -> bool:
     """Whether any column is worth its gate: by the chosen level, or by a ridge of all columns.
 
     At the strongest penalty a ridge hardly learns the noise of its rows, so it sees many weak effects best. A
-    ridge of a wide table was not picked from many levels, so its success says more.
+    ridge of a wide table was not picked from many levels, so one test at the level of 1 % is enough. A loss says
+    little of a few dozen rows: it also asks how far outputs should be spread.
     """
+    if chosen.setting.rule in RIDGES and chosen.relation >= RELATED:
+        return True
     ridge = max(levels, key=lambda level: (level.setting.rule in ONE_GROUP, level.n_terms, level.setting.penalty))
-    by_chosen, by_ridge = (excess(constant.losses, level.losses, constant.weight) for level in (chosen, ridge))
-    return by_chosen >= (RIDGE_WORTH if chosen.setting.rule == ALL else WORTH_IT) or by_ridge >= WORTH_IT
+    return any(excess(constant.losses, level.losses, constant.weight) >= WORTH_IT for level in (chosen, ridge))
 
 
 def keep_best_penalty(levels: list[Level]) -> dict[int, Level]:

@@ -17,6 +17,8 @@ SINGLE_STEPS = 20  # columns that enter one by one; later ones come several at a
 MOST_REVISED = 10  # columns up to which weak ones leave again
 COARSE_STEP = 1.2  # by which their number then grows
 ROWS_A_TERM = 4  # that a group must have
+RELATED = 0.3  # correlation of a column with one that may replace it
+ROUNDING = 1e-6  # part of a loss by which it must fall
 DISPENSABLE = 0.5  # of what the last column gained: one that adds less leaves again
 
 Ladder = dict[int, list[Term]]  # by their number, the terms of a model
@@ -105,7 +107,7 @@ def build_ladder(atoms: Atoms, constant: np.ndarray, n_terms: int) -> Ladder:
         found = find_best(atoms, model, min(count_next(len(model.terms)), n_terms - len(model.terms)))
         if not found:
             break
-        model = drop_weak(atoms, model, model.add(atoms, found))
+        model = exchange(atoms, drop_weak(atoms, model, model.add(atoms, found)))
         if frozenset(model.terms) in seen:  # what was added left again
             break
         seen.add(frozenset(model.terms))
@@ -121,6 +123,40 @@ def drop_weak(atoms: Atoms, before: Model, model: Model) -> Model:
             break
         model = fewer
     return model
+
+
+def exchange(atoms: Atoms, model: Model) -> Model:
+    """The model with terms replaced by others that lower the loss, as long as there are such terms.
+
+    Of columns that vary together the wrong one may enter first, while others are missing.
+    """
+    place = 0
+    while 1 < len(model.terms) <= MOST_REVISED and place < len(model.terms):
+        other = replace_term(atoms, model, place) if has_relative(atoms, model.terms, place) else None
+        place = place + 1 if other is None else 0
+        model = other or model
+    return model
+
+
+def has_relative(atoms: Atoms, terms: list[Term], place: int) -> bool:
+    """Whether a column that is no term of its group is correlated with that of a term, and may replace it."""
+    group, column = terms[place]
+    shares, spread = atoms.members[:, group] ** 2 * atoms.weight, atoms.spread[group]
+    centred = atoms.values[:, column] - atoms.mean[group, column]
+    covariance = (shares * centred) @ atoms.values / shares.sum()
+    others = spread > 0
+    others[[term.column for term in terms if term.group == group]] = False
+    return bool((np.abs(covariance[others]) >= RELATED * spread[column] * spread[others]).any())
+
+
+def replace_term(atoms: Atoms, model: Model, place: int) -> Model | None:
+    """The model with another column instead of one of its terms; nothing if none lowers the loss."""
+    fewer = model.drop(atoms, place)
+    best = find_best(atoms, fewer, 1)
+    if not best or best[0] == model.terms[place]:
+        return None
+    other = fewer.add(atoms, best)
+    return other if other.value < model.value - ROUNDING * abs(model.value) else None
 
 
 def append_rest(terms: list[Term], inputs: np.ndarray) -> list[Term]:

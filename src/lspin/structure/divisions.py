@@ -26,12 +26,13 @@ class Rule(NamedTuple):
     most, against all others.
     """
 
-    source: str  # "whole", "all", "components", "column", "pair", "corner" or "given"
+    source: str  # "whole", "all", "mean", "components", "column", "pair", "corner" or "given"
     which: int = 0  # number of groups, or the rank of the column, or of the pair, among those that divide
 
 
 WHOLE = Rule("whole")  # one group, with few columns
 ALL = Rule("all")  # one group, with all columns
+MEAN = Rule("mean")  # one group: the mean of models with all columns, a third of them, a ninth, ...
 GIVEN = Rule("given")  # as the rows were divided by columns that are not here
 RULES = (
     *(Rule("components", n_groups) for n_groups in range(2, MOST_GROUPS + 1)),
