@@ -69,7 +69,7 @@ const ratioWord = isTwo ? "odds" : M.exponential === "hazard ratio" ? "hazard" :
 
 // How many features are used, in a sentence.
 const total = M.n_features.toLocaleString("en");
-const howMany = D.same_for_all ? (M.n_selected === M.n_features ? `All samples use ${M.n_features === 1 ? "the only feature" : `all ${total} features`}.` : `All samples use the same ${M.n_selected} of ${total} features.`)
+const howMany = D.same_for_all ? (M.n_selected === M.n_features ? `All samples use ${M.n_features === 1 ? "the only feature" : `all ${total} features`}.` : `All samples use ${M.n_selected === 1 ? "one and the same" : `the same ${M.n_selected}`} of ${total} features.`)
   : `The median sample uses ${num(M.median)} of ${total} features; ${M.n_selected.toLocaleString("en")} ${M.n_selected === 1 ? "is" : "are"} used by at least one sample.`;
 
 // What a value of a feature speaks for, in words.

@@ -31,7 +31,7 @@ function calibrationTile(tile) {
   const digits = c => c.key === "bias" && Math.abs(c.interval[0]) >= 10 ? 1 : 2;
   return tile(isMany ? "Calibration of the likeliest class" : "Calibration", "calibration",
     make("div", { class: "pairs" }, named.map(c => make("div", {}, make("p", { class: "figure" }, isVague(c) ? ["–", " ", make("small", {}, "too few rows to tell")] : intervalOf(c.interval, digits(c))), p(`${c.name}${T && T.unit && c.key === "ratio" ? " " + T.unit : ""}; ideal is ${c.ideal}`, "small")))),
-    p(D.headline.calibration), named.some(c => c.key === "slope") ? p("A slope below 1 means predictions are too extreme, above 1 too cautious.", "small") : null);
+    p(D.headline.calibration), named.some(c => c.key === "slope" && !isVague(c)) ? p("A slope below 1 means predictions are too extreme, above 1 too cautious.", "small") : null);
 }
 // A slope whose interval is this wide says nothing; its number would only frighten.
 function isVague(c) { return c.key === "slope" && c.interval[2] - c.interval[1] > 4; }
