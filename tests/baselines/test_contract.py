@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import lspin.baselines
@@ -57,19 +57,19 @@ RIVALS = [
 ]
 
 
-# A regressor is its classifier but for the target, and EVAL-X a part of REAL-X: for these, the checks of targets
-# and weights, unless all are asked for. Every check is some fits of other shapes, which are compiled each.
+# Rivals that are trained have one shell, which the network alone is checked with from end to end: the others, and
+# regressors, which are their classifiers but for the target, get the checks in which targets, weights or what they
+# have learned matter, unless all are asked for. Every check is some fits of other shapes, which are compiled each.
 ALL_CHECKS = os.environ.get("LSPIN_ALL_CHECKS")
-OF_TARGETS = ("regress", "supervised", "sample_weight", "fit2d", "dtype")
+SHELLS = (NetClassifier, AnyDeepSurv, AnyCoxLasso, LocalizedLassoRegressor)
+OF_TARGETS = ("regress", "sample_weight_equivalence", "zero_sample_weights", "fit2d")
+OF_LEARNED = ("invariance", "idempotent", "pickle", "dict_unchanged", "overwrite_params", "classifiers_train")
 
 
 def needs(estimator, check):
-    classifies = {type(rival).__name__.removesuffix("Classifier") for rival in RIVALS}
-    is_twin = (
-        type(estimator).__name__.removesuffix("Regressor") in classifies or type(estimator) is EvalXClassifier
-    )
     name = getattr(check, "func", check).__name__
-    return ALL_CHECKS or not is_twin or any(part in name for part in OF_TARGETS)
+    parts = OF_TARGETS if is_regressor(estimator) else OF_TARGETS + OF_LEARNED
+    return ALL_CHECKS or isinstance(estimator, SHELLS) or any(part in name for part in parts)
 
 
 CHECKS = [
