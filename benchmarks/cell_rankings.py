@@ -17,11 +17,13 @@ from lspin.single_cell.statistics import lead, rate_moments, sum_by_group
 
 N_TREES = 50
 MAX_ITER = 200
-# Markers of cell types in blood, as the page of Azimuth's human PBMC reference lists them for its level 2 (Hao
-# et al., Cell 2021; azimuth.hubmapconsortium.org/references/human_pbmc): CD14 Mono, HSPC, NK, Treg, CD4 Naive,
-# CD4 TCM and CD8 Naive, ten genes each. They were compared, gene by gene, with a copy of that page in a public
-# repository (genes_azi of an R package). B: genes that two or more of its three lists of B cells have. Sorted T
-# helper and cytotoxic cells are mixtures, and have no list.
+OLD_NAMES = {"LINC02446": "RP11-291B21.2", "SMIM24": "C19orf77"}  # by their Ensembl identifiers
+# Markers of cell types in blood, as the page of Azimuth's human PBMC reference lists them for its level 2 (Hao et
+# al., Cell 2021; azimuth.hubmapconsortium.org/references/human_pbmc): CD14 Mono, HSPC, NK, Treg, CD4 Naive, CD4
+# TCM and CD8 Naive, ten genes each. Three copies of that page in public repositories agree with these lists in
+# every gene. B: genes that two or more of its three lists of B cells have. Sorted T helper and cytotoxic cells
+# are mixtures, and have no list. LINC02446 and SMIM24 stand in the table by the names that they had in 2016;
+# IGHM, IGHD, TRDC, TRAC and AC133644.2 are not in it.
 BLOOD = {
     "CD19+ B": "MS4A1 CD79A CD79B IGHM IGHD AIM2 BANK1 RALGPS2",
     "CD14+ Monocyte": "S100A9 CTSS S100A8 LYZ VCAN S100A12 IL1B CD14 G0S2 FCN1",
@@ -46,7 +48,11 @@ def load_atlas(name: str, n_cells: int | None, n_genes: int | None, seed: int) -
     """Simulated cells, or sorted cells of blood."""
     if name == "pbmc":
         table = load_table("pbmc_purified_counts")
-        known = {label: set(genes.split()) & set(table.feature_names) for label, genes in BLOOD.items()}
+        present = set(table.feature_names)
+        known = {
+            label: {OLD_NAMES.get(gene, gene) for gene in genes.split()} & present
+            for label, genes in BLOOD.items()
+        }
         adata = _wrap(table.X, table.class_names[table.y], table.feature_names)
         return Atlas(adata, known, known)
     cells = make_cells(n_cells or 5000, n_genes or 20_000, setting=name, seed=seed)

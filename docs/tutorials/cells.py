@@ -48,8 +48,18 @@ print(*known.uns["lspin"]["remarks"], sep="\n")
 pd.DataFrame(known.uns["lspin"]["names"]).head(6)
 
 # %% [markdown]
-# The fields are scanpy's: `sc.pl.rank_genes_groups_dotplot(known, key="lspin", n_genes=4)` draws them.
+# ## A dot plot
 #
+# The fields are scanpy's, so scanpy draws them. For its colours it wants log-normalised values.
+
+# %%
+import scanpy as sc
+
+sc.pp.normalize_total(known, target_sum=1e4)
+sc.pp.log1p(known)
+sc.pl.rank_genes_groups_dotplot(known, key="lspin", n_genes=3, dendrogram=False, standard_scale="var")
+
+# %% [markdown]
 # ## The genes behind one cell
 
 # %%
