@@ -16,6 +16,7 @@ RESULTS = "docs/results.md"
 NUMBER = re.compile(r"(<\s*)?(?<![\w.,-])(\d*\.?\d+(?:e-?\d+)?)(?![\w])(?!,\d)")
 TABLES = ("E1", "E2", "E3", "E4", "E5")
 WIDE = ("basehock", "relathe", "pcmac", "pbmc", "colon", "tox171")
+WORDS = WIDE[:3]
 COHORTS = ("seer_breast", "metabric", "gbsg", "support")
 
 
@@ -98,6 +99,9 @@ CLAIMS = [
     (BENCHMARKS, "gate statistics", 3, SHUT_AND_OPEN),
     (BENCHMARKS, "Table 3, accuracy", 3, wide("accuracy")),
     (BENCHMARKS, "Table 3, features", 3, wide("n_features")),
+    (BENCHMARKS, "Table 3, package", 3, wide("accuracy", WORDS, "lspin_auto")),
+    (BENCHMARKS, "Table 3, package", 4, wide("accuracy", WORDS)),
+    (BENCHMARKS, "the same at the paper's number", 3, wide("number_accuracy", WORDS, "lspin_auto")),
     (BENCHMARKS, "negative log-likelihood", 3, mean("nll", "nll", WIDE, "llspin")),
     (BENCHMARKS, "survival, C on four cohorts", 3, mean("survival_curve", "best_test_c", COHORTS, "cox_members")),
     (BENCHMARKS, "survival, C on four cohorts", 4, mean("survival_curve", "best_test_c", COHORTS, "deepsurv")),
@@ -159,6 +163,7 @@ SENTENCES = [
     (RESULTS, "accuracy falls to .*?So the", pair(
         wide("exchanged_accuracy", WITNESSES), wide("chance", WITNESSES)
     )),
+    (PAPER, "gets [0-9.]* on BASEHOCK, [^(]*", wide("number_accuracy", WORDS, "lspin_auto")),
     (RESULTS, "mask alone tells much, too: [^.]*", wide("mask_accuracy", WITNESSES)),
     (RESULTS, "not solved: accuracy .*?20,000", [NOISY[0], 100, *NOISY[1:]]),
     (RESULTS, "By a low probability .*?So the", [
