@@ -15,13 +15,15 @@ PART = "import sys; from campaign import shapes; shapes.fit_all(int(sys.argv[1])
 
 
 def attempt(tally, n_shapes, seed):
-    """Fit tables of so many shapes in another process, and look at its memory after each."""
+    """Fit tables of so many shapes in another process, and look at its peak of memory after each."""
     command = [sys.executable, "-W", "ignore", "-c", PART, str(n_shapes), str(seed)]
+    found = {}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             found = json.loads(line)
             tally.add("shapes", "too large" if found["peak"] > MOST_BYTES else "answered", line.strip())
-    tally.add("shapes", "exception" if process.returncode else "answered", f"{found}, exit {process.returncode}")
+    if process.returncode:
+        tally.add("shapes", "exception", f"{found}, exit {process.returncode}")
     return found
 
 
