@@ -12,9 +12,9 @@ from lspin.fitting import ensemble, fit, rising
 from lspin.fitting.contest import choose_rule, find_contender, settle
 from lspin.fitting.ensemble import FitInterruptedWarning
 from lspin.fitting.fit import Fit
-from lspin.fitting.groups import Setting
+from lspin.fitting.groups import Setting, make_member
 from lspin.fitting.judging import excess
-from lspin.fitting.levels import keep_best_penalty, list_prices
+from lspin.fitting.levels import Level, choose_level, keep_best_penalty, list_prices
 from lspin.fitting.path import Choice, split_rows
 from lspin.structure.divisions import WHOLE, Rule
 from posed import pose
@@ -92,6 +92,20 @@ def test_of_two_penalties_the_better_is_kept():
     ]
     kept = keep_best_penalty(levels)
     assert {n_terms: level.loss for n_terms, level in kept.items()} == {0: 1.0, 1: 0.4, 2: 0.2}
+
+
+def test_what_a_penalty_takes_from_the_size_of_the_weights_does_not_count_against_a_level():
+    X = RNG.normal(size=(200, 3))
+    problem = pose(X, 2 * X[:, 0] + X[:, 1])
+    rows = problem.rows
+    settings = Setting(WHOLE, 0), Setting(WHOLE, 1), Setting(WHOLE, 2, penalty=4.0)
+    members = [make_member(rows, problem.encoding, problem.kind, setting).member for setting in settings]
+    constant, one, shrunk = levels = [
+        Level(problem, setting, [member], [rows]) for setting, member in zip(settings, members, strict=True)
+    ]
+    assert shrunk.loss > one.loss  # both columns, at a fraction of their weights
+    assert shrunk.calibrated_loss < 0.1 * one.calibrated_loss
+    assert choose_level(problem, levels, constant) is shrunk
 
 
 def test_further_parts_are_held_out_until_there_are_rows_enough():

@@ -18,6 +18,11 @@ LARGEST_LOG_RATE = 30.0  # above it the Poisson loss is a straight line, so that
 class Loss(Protocol):
     """What a model is trained and judged by."""
 
+    @property
+    def compares_rows(self) -> bool:
+        """Whether what a row adds depends on the other rows."""
+        ...
+
     def average(self, outputs: Array, target: Array, shares: Array) -> Array:
         """The loss of some rows, each of which counts by its share; the shares add up to about 1."""
         ...
@@ -40,6 +45,7 @@ class RowLoss:
     slope: Callable[[Array, Array], Array]  # outputs, target -> derivative by the outputs, (n, n_outputs)
     # A single output (n,), target -> loss and derivative, (n,) each, in NumPy: for where both are wanted often.
     together: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
+    compares_rows = False
 
     def average(self, outputs: Array, target: Array, shares: Array) -> Array:
         """The weighted sum over rows."""
@@ -58,6 +64,7 @@ class CoxLoss:
     """The Cox partial likelihood, which compares rows with one another."""
 
     ties: str  # "efron" or "breslow"
+    compares_rows = True
 
     def average(self, outputs: Array, target: Array, shares: Array) -> Array:
         """Per event."""

@@ -1,5 +1,6 @@
 """Outputs as spread as held-out rows say: one factor for all of them, found once a model is chosen."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from lspin.core.networks import Layer
 from lspin.fitting.judging import row_losses
-from lspin.fitting.path import Choice, Split, held_out_loss, predict_held_out
+from lspin.fitting.path import Choice, Split, predict_held_out
 from lspin.fitting.prediction import Member
 from lspin.fitting.problem import Problem
 from lspin.tables.grid import Rows
@@ -32,15 +33,29 @@ def find_spread(problem: Problem, outputs: list[np.ndarray], valid: list[Rows]) 
     """
     kind, constant = problem.kind, problem.kind.constant(problem.rows)
     belief = BELIEF * kind.highest_price(problem.rows) / sum(len(rows.target) for rows in valid)
-
-    def multiply(factor: float) -> list[np.ndarray]:
-        return [constant + factor * (part - constant) for part in outputs]
+    parts = list(join_parts(outputs, valid, apart=kind.loss.compares_rows))
+    total = sum(weight.sum() for _, _, weight in parts)
 
     def loss(log_factor: float) -> float:
-        return held_out_loss(multiply(np.exp(log_factor)), valid, kind) + belief * log_factor**2
+        factor = np.exp(log_factor)
+        values = [
+            weight.sum()
+            / total
+            * kind.loss.average(constant + factor * (said - constant), target, weight / weight.sum())
+            for said, target, weight in parts
+        ]
+        return float(sum(values)) + belief * log_factor**2
 
     factor = float(np.exp(minimize_scalar(loss, bounds=(-MOST, MOST), options={"xatol": PRECISION}).x))
-    return Spread(factor, row_losses(kind, multiply(factor), valid))
+    return Spread(factor, row_losses(kind, [constant + factor * (part - constant) for part in outputs], valid))
+
+
+def join_parts(outputs: list[np.ndarray], valid: list[Rows], *, apart: bool) -> Iterator[tuple[np.ndarray, ...]]:
+    """Outputs, targets and weights of all held-out rows at once, or split by split where rows are compared."""
+    parts = [
+        (said, rows.target, rows.weight) for said, rows in zip(outputs, valid, strict=True) if rows.weight.any()
+    ]
+    yield from parts if apart else (tuple(map(np.concatenate, zip(*parts, strict=True))),)
 
 
 def calibrate(problem: Problem, choice: Choice, splits: list[Split]) -> Choice:

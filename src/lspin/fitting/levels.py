@@ -80,6 +80,11 @@ class Level:
         """The factor that suits its outputs best, and the losses of every held-out row then."""
         return find_spread(self._problem, self.outputs, self._valid)
 
+    @cached_property
+    def calibrated_loss(self) -> float:
+        """Mean over the held-out rows with that factor."""
+        return float(np.average(self.spread.losses, weights=self.weight))
+
     @property
     def median_open(self) -> float:
         """Open gates of the median held-out row."""
@@ -160,16 +165,21 @@ class Contender:
 
 
 def choose_level(problem: Problem, levels: list[Level], constant: Level) -> Level:
-    """The level with the fewest features of those that are nearly as good as the best, or the constant."""
+    """The level with the fewest features of those that are nearly as good as the best, or the constant.
+
+    Each is judged as it will be used, with its own factor of calibration: what a strong penalty takes from the
+    size of the weights, the factor gives back.
+    """
     eligible = levels if problem.tolerance >= ALL_GAIN else prefer_ridge(levels)
-    lowest = min(eligible, key=lambda level: level.loss)
-    dearest = lowest.loss + problem.tolerance * max(constant.loss - lowest.loss, 0.0)
+    lowest = min(eligible, key=lambda level: level.calibrated_loss)
+    gain = max(constant.calibrated_loss - lowest.calibrated_loss, 0.0)
     close = [
         level
         for level in eligible
-        if level.loss <= dearest and excess(level.losses, lowest.losses, level.weight) <= AS_GOOD
+        if level.calibrated_loss <= lowest.calibrated_loss + problem.tolerance * gain
+        and excess(level.spread.losses, lowest.spread.losses, level.weight) <= AS_GOOD
     ]
-    best = min(close, key=lambda level: (level.mean_open, level.loss))
+    best = min(close, key=lambda level: (level.mean_open, level.calibrated_loss))
     return best if tells_something(levels, best, constant) else constant
 
 
