@@ -3,13 +3,11 @@
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from lspin import LSPINClassifier, report
+from lspin import LSPINClassifier, compare, report
+
+FAMILIAR = ("L1", "ridge", "forest")  # two logistic regressions and a random forest
 
 
 def run() -> None:
@@ -21,30 +19,15 @@ def run() -> None:
         f"Breast cancer: {len(X_train)} patients to learn from, {len(X_test)} held out, {X.shape[1]} features.\n"
     )
     model = LSPINClassifier(random_state=0, verbose=1).fit(X_train, y_train)
-    show_scores(model, X_train, X_test, y_train, y_test)
-    show_patients(model, X_test, y_test, n_patients=3)
-    title = "Breast cancer: what each diagnosis rests on"
-    path = report(model, X_train, y_train, eval_set=(X_test, y_test), title=title)
-    print(f"\nThe whole story, every patient included, is in {path}: open it in a browser.")
-
-
-def show_scores(
-    model: LSPINClassifier, X_train: pd.DataFrame, X_test: pd.DataFrame, y_train: pd.Series, y_test: pd.Series
-) -> None:
-    """Held-out accuracy beside two familiar models, and how many features each needs for a patient."""
-    linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X_train, y_train)
-    forest = RandomForestClassifier(500, random_state=0).fit(X_train, y_train)
     n_selected = model.selected(X_test).sum(axis=1)
-    few = f"{np.median(n_selected):.0f} (of 30; the middle half of the patients: " + " to ".join(
-        f"{q:.0f}" for q in np.quantile(n_selected, [0.25, 0.75])
-    )
-    print(f"{'':22}{'held-out accuracy':>18}   features a patient needs")
-    for name, other, needs in (
-        ("lspin", model, few + ")"),
-        ("logistic regression", linear, "30"),
-        ("random forest", forest, "30"),
-    ):
-        print(f"{name:22}{other.score(X_test, y_test):>18.3f}   {needs}")
+    print(f"A held-out patient's diagnosis rests on {np.median(n_selected):.0f} features (median).")
+    show_patients(model, X_test, y_test, n_patients=3)
+    print("\nBeside familiar models, on the same five folds of all patients:")
+    board = compare(X, diagnosis, methods=("lspin", *FAMILIAR), tunes=False, verbose=1)
+    print(board)
+    title = "Breast cancer: what each diagnosis rests on"
+    path = report(model, X_train, y_train, eval_set=(X_test, y_test), title=title, leaderboard=board)
+    print(f"\nThe whole story, every patient included, is in {path}: open it in a browser.")
 
 
 def show_patients(model: LSPINClassifier, X: pd.DataFrame, y: pd.Series, n_patients: int) -> None:
