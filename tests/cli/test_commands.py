@@ -469,9 +469,12 @@ def test_a_fit_says_that_names_occur_twice(twice, tmp_path):
     result = run("fit", twice, *options, "-o", tmp_path / "m.lspin")
     assert "samples are named by 'patient_id'" in result.stderr
     assert re.search(
-        r"Warning: 'patient_id' is empty .* rows 7 and 12 .*the row is added to these names", result.stderr
+        r"Warning: 'patient_id' is empty .* rows 7 and 12; the row is added to these names", result.stderr
     )
-    shown = pd.read_csv(io.StringIO(run("predict", tmp_path / "m.lspin", twice).stdout))
+    assert "held-out scores are too high" in result.stderr
+    predicted = run("predict", tmp_path / "m.lspin", twice)
+    assert "held-out" not in predicted.stderr
+    shown = pd.read_csv(io.StringIO(predicted.stdout))
     assert shown["patient_id"][[6, 11]].tolist() == ["P06", "P06"]
     assert shown["row"][11] == 12
 

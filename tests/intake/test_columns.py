@@ -151,6 +151,41 @@ def test_the_first_identifier_names_the_samples_and_none_is_a_feature():
     assert "'other_id'" in said(chosen.remarks)
 
 
+@pytest.mark.parametrize("kind", ["date", "constant", "text", "id"])
+def test_columns_that_are_left_out_and_filled_after_the_event_only_are_named(kind):
+    died = np.arange(N) % 2 == 1
+    entries = {
+        "date": pd.date_range("2024-01-01", periods=N).astype(str),
+        "constant": ["done"] * N,
+        "text": [f"died of cause {number} at home" for number in range(N)],
+        "id": [f"certificate-{number}" for number in range(N)],
+    }[kind]
+    frame = pd.DataFrame({"age": RNG.normal(size=N), "name": [f"P{row}" for row in range(N)], "late": entries})
+    frame["late"] = frame["late"].where(died)
+    frame["always"] = pd.date_range("2023-01-01", periods=N).astype(str)
+    found = (
+        "'late' is missing in 100% of the rows of {} and in 0% of the rows of {}; is it recorded after the outcome"
+    )
+    y = frame.assign(died=np.where(died, "yes", "no"))
+    (remark,) = [r for r in choose_features(source_of(y), read_outcome(y, "died")).remarks if r.is_warning]
+    assert remark.text.startswith(found.format("'no'", "'yes'"))
+    assert remark.text.endswith("leave these out too")
+    followed = frame.assign(months=RNG.exponential(size=N), died=died)
+    outcome = read_survival_outcome(followed, "months", "died")
+    (remark,) = [r for r in choose_features(source_of(followed), outcome).remarks if r.is_warning]
+    assert "missing in 100% of the rows of those without the event" in remark.text
+
+
+def test_scores_of_patients_with_several_rows_are_doubted_in_a_fit_only():
+    frame = make_frame().dropna(subset="y")
+    frame["patient"] = [f"P{row // 2}" for row in range(len(frame))]
+    fitted = choose_features(source_of(frame), read_outcome(frame, "y"), id_name="patient")
+    assert "held-out scores are too high" in said(fitted.remarks)
+    read = read_like(source_of(frame), ["a"], {}, "patient")
+    assert "several times" in said(read.remarks)
+    assert "held-out" not in said(read.remarks)
+
+
 def test_columns_to_drop_and_annotations_are_no_features():
     frame = make_frame().assign(batch=RNG.normal(size=N))
     outcome = read_outcome(frame, "y")

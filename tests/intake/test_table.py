@@ -40,3 +40,17 @@ def test_the_target_must_be_named(options, tmp_path):
     write_english(PATIENTS, tmp_path / "en.csv")
     with pytest.raises(ValueError, match="name the target, or both time and event"):
         lspin.read_table(tmp_path / "en.csv", **options)
+
+
+def test_remarks_name_parameters_instead_of_options(tmp_path):
+    write_german(PATIENTS.assign(leak=PATIENTS["died"] == "yes"), tmp_path / "de.csv")
+    said = "\n".join(lspin.read_table(tmp_path / "de.csv", target="gestorben").remarks)
+    assert "if it is 'nein' (60 rows): positive='nein'" in said
+    assert "If not: drop=['leak']" in said
+    assert "--" not in said
+    words = PATIENTS.assign(died=np.where(PATIENTS["died"] == "yes", "stage a", "stage b"))
+    write_english(words, tmp_path / "en.csv")
+    with pytest.raises(ValueError, match="is the event: event='died=stage a' or event='died=stage b'"):
+        lspin.read_table(tmp_path / "en.csv", time="months", event="died")
+    said = lspin.read_table(tmp_path / "en.csv", target="died").remarks
+    assert any("positive='stage a'" in remark for remark in said)

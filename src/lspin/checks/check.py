@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from lspin.checks.findings import FEWEST_ROWS, Checks, classes_of, read_for_checks
+from lspin.checks.findings import FEWEST_ROWS, Checks, Finding, classes_of, read_for_checks
 from lspin.checks.oddities import find_codes, find_copies, find_later, find_spellings
 from lspin.checks.strengths import find_leaks, name_best, score_columns
 from lspin.fitting.progress import Progress
@@ -77,6 +78,15 @@ def check_table(
         findings += find_spellings(table, y)
         progress.finish_fit()
     return Checks(findings, best)
+
+
+def check_gaps(X: pd.DataFrame, y: Any, *, kind: Kind | None = None) -> list[Finding]:
+    """Columns of any type that are missing in one class, or without the event, far more often than elsewhere."""
+    if len(y) < FEWEST_ROWS or X.shape[1] == 0:
+        return []
+    is_filled = X.notna().astype(np.float64).replace(0.0, np.nan)
+    kind = guess_kind(y) if kind is None else kind
+    return find_later(read_for_checks(is_filled), classes_of(y, kind), set())
 
 
 def guess_kind(y: Any) -> Kind:

@@ -7,17 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lspin.checks import check_table
+from lspin.checks import check_gaps, check_table
 from lspin.intake.cells import POINTS, Cells, Notation, are_whole, as_word, read_numbers, remark_cells, say_strange
 from lspin.intake.files import Source
 from lspin.intake.outcomes import Outcome
-from lspin.intake.remarks import Remark, count, find_column, join_names, quote, suggest
+from lspin.intake.remarks import Ask, Remark, as_option, count, find_column, join_names, suggest
 from lspin.tables.reading import Levels
 from lspin.targets import KINDS
 
 MOST_LEVELS = 20  # of a text column that becomes a category
 FEW_WORDS = 5  # different ones that a column of numbers may hold
 MOST_DROPPED = 5  # columns that advice names
+LATE = "It was left out, but other columns may be recorded as late: leave these out too"
 ADVICE = {"single column": "If not:", "after the outcome": "If so:"}  # after what a check asks
 MOSTLY = 0.9  # part of the entries that makes a text column one of numbers or dates
 FEWEST_ROWS = 8  # below which everything follows everything by chance
@@ -43,7 +44,12 @@ class Features(NamedTuple):
 
 
 def choose_features(
-    source: Source, outcome: Outcome, *, id_name: str | None = None, dropped: Sequence[str] = ()
+    source: Source,
+    outcome: Outcome,
+    *,
+    id_name: str | None = None,
+    dropped: Sequence[str] = (),
+    ask: Ask = as_option,
 ) -> Features:
     """Columns to learn from, read as numbers or categories; the others are left out, and said to be."""
     frame = source.frame
@@ -75,7 +81,16 @@ def choose_features(
     X = pd.DataFrame(kept)
     names = name_samples(source, id_name)
     X.index = names.unique[np.flatnonzero(outcome.known)]
-    remarks = [*_say_kinds(kinds, id_name), *names.remarks, *remarks, *_say_missing(X), *_say_findings(X, outcome)]
+    left_out = [name for kind, left in kinds.items() if COLUMN_KINDS[kind] for name in left if name != id_name]
+    remarks = [
+        *_say_kinds(kinds, id_name),
+        *names.remarks,
+        *_warn_of_patients(names),
+        *remarks,
+        *_say_missing(X),
+        *_say_findings(X, outcome, ask),
+        *_say_late(frame[left_out][outcome.known], outcome),
+    ]
     return Features(X, id_name, tuple(remarks))
 
 
@@ -210,6 +225,15 @@ def name_samples(source: Source, id_name: str | None) -> SampleNames:
     return SampleNames(unique, given.astype(object), (Remark(said, is_warning=True),))
 
 
+def _warn_of_patients(names: SampleNames) -> list[Remark]:
+    """What rows of one name do to the scores of a fit."""
+    given = pd.Series([] if names.given is None else names.given, dtype=object)
+    if not given[given != ""].duplicated().any():
+        return []
+    said = "rows of one name are held out row by row; if they are of one patient, held-out scores are too high"
+    return [Remark(said, is_warning=True)]
+
+
 def _as_words(column: pd.Series) -> np.ndarray:
     return np.array([as_word(entry) if known else "" for entry, known in zip(column, column.notna(), strict=True)])
 
@@ -231,8 +255,7 @@ def _say_shared(title: str, given: np.ndarray) -> str:
         rows = np.flatnonzero(given == shared.index[0]) + 1
         where = ", ".join(map(str, rows[:-1][:3])) + f"{', …' if len(rows) > 4 else ''} and {rows[-1]}"
         parts.append(
-            f"holds {count(len(shared), 'name')} several times, such as {shared.index[0]!r} in rows {where} (rows "
-            "of one patient on both sides make held-out scores too high)"
+            f"holds {count(len(shared), 'name')} several times, such as {shared.index[0]!r} in rows {where}"
         )
     return f"{title!r} {' and '.join(parts)}"
 
@@ -259,8 +282,17 @@ def _say_missing(X: pd.DataFrame) -> list[Remark]:
     return [Remark(f"{said} {verb} missing, in {count(n_columns, 'column')}; a missing value is never used")]
 
 
-def _say_findings(X: pd.DataFrame, outcome: Outcome) -> list[Remark]:
-    """What the data checks found, with the rows and options of the command line."""
+def _say_late(left_out: pd.DataFrame, outcome: Outcome) -> list[Remark]:
+    """Columns that are left out, and filled in one class only: others may be recorded as late as they are."""
+    findings = check_gaps(left_out, outcome.target, kind=KINDS[outcome.task]())
+    said = [Remark(finding.text, finding.is_warning) for finding in findings]
+    if said:
+        said[-1] = said[-1]._replace(text=f"{said[-1].text} {LATE}")
+    return said
+
+
+def _say_findings(X: pd.DataFrame, outcome: Outcome, ask: Ask) -> list[Remark]:
+    """What the data checks found, with the rows and settings that the person has."""
     target_name = outcome.columns.get("target", outcome.columns.get("event", "y"))
     said = []
     for finding in check_table(X, outcome.target, kind=KINDS[outcome.task](), target_name=target_name).findings:
@@ -270,7 +302,7 @@ def _say_findings(X: pd.DataFrame, outcome: Outcome) -> list[Remark]:
             text += f" (such as {what}{' and '.join(str(X.index[row]) for row in finding.rows)})"
         if finding.check in ADVICE:
             names = finding.columns[:MOST_DROPPED]
-            text += f" {ADVICE[finding.check]}" + "".join(f" --drop {quote(name)}" for name in names)
+            text += f" {ADVICE[finding.check]} {ask('drop', list(names))}"
         elif finding.check == "codes":
             text += " If so, empty these cells"
         said.append(Remark(text, finding.is_warning))

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from lspin.intake.cells import POINTS, Notation, are_whole, as_word, name_row, read_numbers, remark_cells
-from lspin.intake.remarks import Remark, count, find_column, quote, suggest
+from lspin.intake.remarks import Ask, Remark, as_option, count, find_column, suggest
 from lspin.survival.targets import make_survival
 from lspin.survival.words import asks_alive, find_event
 from lspin.targets import KINDS
@@ -28,13 +28,20 @@ class Outcome(NamedTuple):
     pos_label: Any = None  # the event, if there are two classes
 
 
-def read_outcome(frame: pd.DataFrame, target: str, task: str = "auto", *, notation: Notation = POINTS) -> Outcome:
+def read_outcome(
+    frame: pd.DataFrame,
+    target: str,
+    task: str = "auto",
+    *,
+    notation: Notation = POINTS,
+    ask: Ask = as_option,
+) -> Outcome:
     """Classes or numbers to predict."""
     column = frame[find_column(target, frame.columns)]
     known = column.notna().to_numpy()
     remarks = _remark_gaps(known, repr(target))
     if task == "auto":
-        task, reason = guess_task(column[known], notation)
+        task, reason = guess_task(column[known], notation, ask)
         remarks += (Remark(f"task: {task}, for {target!r} {reason}"),)
     if KINDS[task].has_classes:
         return Outcome(task, _read_classes(column[known]), known, {"target": target}, remarks)
@@ -43,7 +50,7 @@ def read_outcome(frame: pd.DataFrame, target: str, task: str = "auto", *, notati
     return Outcome(task, numbers[known].to_numpy(), known, {"target": target}, (*remarks, *said))
 
 
-def name_event(outcome: Outcome, asked: str | None = None) -> Outcome:
+def name_event(outcome: Outcome, asked: str | None = None, ask: Ask = as_option) -> Outcome:
     """The outcome with the one of two classes that is the event: the one asked for, else by sense; and said."""
     if not KINDS[outcome.task].has_classes:
         if asked is not None:
@@ -60,7 +67,7 @@ def name_event(outcome: Outcome, asked: str | None = None) -> Outcome:
     shown = {label: f"{as_word(label)!r} ({count(counts[label], 'row')})" for label in labels}
     text = f"the event is {shown[found]}, {reason}"
     if asked is None:
-        text += f"; if it is {shown[other]}: --positive {quote(as_word(other))}"
+        text += f"; if it is {shown[other]}: {ask('positive', as_word(other))}"
     return outcome._replace(pos_label=found, remarks=(*outcome.remarks, Remark(text)))
 
 
@@ -93,7 +100,7 @@ def _read_quantity(column: pd.Series, name: str, notation: Notation) -> tuple[pd
     return cells.numbers, (*said, Remark(left_out, is_warning=True))
 
 
-def guess_task(column: pd.Series, notation: Notation = POINTS) -> tuple[str, str]:
+def guess_task(column: pd.Series, notation: Notation = POINTS, ask: Ask = as_option) -> tuple[str, str]:
     """Whether a target is classes or numbers, and why."""
     distinct = column.unique()
     listed = ", ".join(str(value) for value in sorted(distinct, key=str)[:4]) + (
@@ -109,7 +116,7 @@ def guess_task(column: pd.Series, notation: Notation = POINTS) -> tuple[str, str
     if len(distinct) <= MOST_CLASSES and len(column) >= 5 * len(distinct) and are_whole(column):
         return (
             "classify",
-            f"holds {len(distinct)} distinct whole numbers ({listed}); --task regress for a quantity",
+            f"holds {len(distinct)} distinct whole numbers ({listed}); {ask('task', 'regress')} for a quantity",
         )
     return "regress", f"holds numbers, {len(distinct):,} distinct"
 
@@ -128,7 +135,13 @@ def _read_classes(column: pd.Series) -> np.ndarray:
 
 
 def read_survival_outcome(
-    frame: pd.DataFrame, time: str, event: str, *, notation: Notation = POINTS, trains: bool = True
+    frame: pd.DataFrame,
+    time: str,
+    event: str,
+    *,
+    notation: Notation = POINTS,
+    trains: bool = True,
+    ask: Ask = as_option,
 ) -> Outcome:
     """Times and events to predict; ``event`` is a column, or ``column=value`` for where it happened.
 
@@ -145,7 +158,7 @@ def read_survival_outcome(
     if happened and trains and happened not in words:
         raise ValueError(f"{event!r} is nowhere {happened!r}{suggest(happened, sorted(set(words)))}")
     if not happened:
-        happened, told = find_happened(words, event)
+        happened, told = find_happened(words, event, ask)
         remarks += told
     if happened not in ("1", "True"):
         columns["happened"] = happened
@@ -173,20 +186,20 @@ def _remark_start(target: np.ndarray, name: str) -> tuple[Remark, ...]:
     return (Remark(said + idle),)
 
 
-def find_happened(words: np.ndarray, name: str) -> tuple[str, tuple[Remark, ...]]:
+def find_happened(words: np.ndarray, name: str, ask: Ask = as_option) -> tuple[str, tuple[Remark, ...]]:
     """The word that stands for the event in a column, and what to say about it."""
     counts = sorted(Counter(words.tolist()).items())
     rows = {word: f"{word!r} ({count(number, 'row')})" for word, number in counts}
     if set(rows) == {"1", "2"}:
         text = f"{name!r} holds {rows['1']} and {rows['2']}; '2' counts as the event, as in R"
-        return "2", (Remark(f"{text}. If 1 is the event: --event {quote(name)}=1", is_warning=True),)
+        return "2", (Remark(f"{text}. If 1 is the event: {ask('event', f'{name}=1')}", is_warning=True),)
     if len(rows) == 1 and set(rows) <= {"0", "1", "True", "False"}:
         yes, no = ("1", "0") if set(rows) <= {"0", "1"} else ("True", "False")
         return (no if asks_alive(name) else yes), ()
     found = find_event(list(rows), name)
     if found is None:
-        choices = " or ".join(f"--event {quote(name)}={quote(word)}" for word in list(rows)[:2])
-        choices = choices if len(rows) < 3 else f"--event {quote(name)}=VALUE"
+        choices = " or ".join(ask("event", f"{name}={word}") for word in list(rows)[:2])
+        choices = choices if len(rows) < 3 else ask("event", f"{name}=VALUE")
         held = ", ".join(list(rows.values())[:5]) + (", …" if len(rows) > 5 else "")
         raise ValueError(f"{name!r} holds {held}; say which of them is the event: {choices}")
     (other,) = set(rows) - {found}

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 
@@ -46,4 +46,17 @@ def count(number: int, noun: str) -> str:
 
 def quote(name: str) -> str:
     """A name as it is typed in a shell."""
-    return name if re.fullmatch(r"[\w.-]+", name) else f"'{name}'"
+    return name if re.fullmatch(r"[\w.=-]+", name) else f"'{name}'"
+
+
+Ask = Callable[[str, str | list[str]], str]  # how a setting is asked for where the person works
+
+
+def as_option(setting: str, value: str | list[str]) -> str:
+    """A setting as it is typed on the command line."""
+    return " ".join(f"--{setting} {quote(part)}" for part in ([value] if isinstance(value, str) else value))
+
+
+def as_argument(setting: str, value: str | list[str]) -> str:
+    """A setting as it is written in Python."""
+    return f"{setting}={value!r}"

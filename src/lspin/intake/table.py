@@ -10,6 +10,7 @@ import pandas as pd
 from lspin.intake.columns import Features, choose_features
 from lspin.intake.files import Source, read_source
 from lspin.intake.outcomes import Outcome, name_event, read_outcome, read_survival_outcome
+from lspin.intake.remarks import Ask, as_argument, as_option
 
 
 class Table(NamedTuple):
@@ -73,7 +74,15 @@ def read_table(
     """
     source = read_source(path)
     outcome, features = read_parts(
-        source, target, time=time, event=event, task=task, id_column=id_column, drop=drop, positive=positive
+        source,
+        target,
+        time=time,
+        event=event,
+        task=task,
+        id_column=id_column,
+        drop=drop,
+        positive=positive,
+        ask=as_argument,
     )
     remarks = sorted((*outcome.remarks, *features.remarks), key=lambda remark: remark.is_warning)
     texts = [*source.remarks, *(remark.text for remark in remarks)]
@@ -90,13 +99,17 @@ def read_parts(
     id_column: str | None,
     drop: Sequence[str],
     positive: str | None = None,
+    ask: Ask = as_option,
 ) -> tuple[Outcome, Features]:
-    """What is to be predicted and what from; columns that are not there are errors."""
+    """What is to be predicted and what from; columns that are not there are errors.
+
+    Advice names settings as ``ask`` words them.
+    """
     if (target is None) == (time is None) or (time is None) != (event is None):
         raise ValueError("name the target, or both time and event")
     if time is not None and event is not None:
-        outcome = read_survival_outcome(source.frame, time, event, notation=source.notation)
+        outcome = read_survival_outcome(source.frame, time, event, notation=source.notation, ask=ask)
     else:
-        outcome = read_outcome(source.frame, str(target), task, notation=source.notation)
-    outcome = name_event(outcome, positive)
-    return outcome, choose_features(source, outcome, id_name=id_column, dropped=drop)
+        outcome = read_outcome(source.frame, str(target), task, notation=source.notation, ask=ask)
+    outcome = name_event(outcome, positive, ask)
+    return outcome, choose_features(source, outcome, id_name=id_column, dropped=drop, ask=ask)
