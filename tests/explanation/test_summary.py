@@ -78,6 +78,23 @@ def test_groups_are_told_apart_with_what_counts_in_each():
         assert f"group {number} ({size} samples)" in str(model.summary())
 
 
+def test_a_category_with_one_level_in_a_group_is_told_by_what_it_adds():
+    ward = np.array(["surgery", "medicine"])[np.arange(120) % 2]
+    table = X[["age", "dose"]].assign(ward=pd.Categorical(ward))
+    response = np.where(ward == "surgery", 4 * X["age"] + 3, -4 * X["dose"])
+    model = LSPINRegressor(start="groups", random_state=0).fit(table, response)
+    frame = model.summary().frame.reset_index("group").loc[["ward"]]
+    assert frame["group"].tolist() == [1, 2]
+    assert set(frame["high"]) == {"surgery", "medicine"}
+    assert frame["low"].isna().all()
+    record = model.explain(table).to_frame()
+    for level, effect in zip(frame["high"], frame["effect"], strict=True):
+        own = record[(record["feature"] == "ward") & (record["value"] == level)]
+        assert effect == pytest.approx(own["contribution"].mean())
+    assert "always surgery" in str(model.summary())
+    assert "With one value only" in str(model.summary())
+
+
 def test_members_are_counted_with_wilsons_interval(members):
     frame = members.summary().frame
     counted = members.structure_frequency_.query("role == 'counts'").set_index("feature")["n_found"]
@@ -113,6 +130,13 @@ def test_importances_are_shares_of_the_mean_absolute_contributions(regressor, me
     kept = SelectFromModel(members, prefit=True, threshold="mean").get_support()
     assert kept[[0, 1]].all()
     assert not kept[2:4].any()
+
+
+def test_features_are_selected_from_a_table_with_categories():
+    selector = SelectFromModel(
+        LSPINRegressor(start="groups", random_state=0), max_features=2, importance_getter="feature_importances_"
+    )
+    assert selector.fit(X, RESPONSE).get_feature_names_out().tolist() == ["age", "dose"]
 
 
 def test_several_classes_are_named_and_have_no_odds_ratio():

@@ -102,10 +102,12 @@ def _tell(
 
 
 def _tell_levels(codes: np.ndarray, added: np.ndarray, counts: np.ndarray) -> tuple[str, float, float, float]:
-    """From the level with the lowest to the one with the highest mean contribution."""
+    """From the level with the lowest to the one with the highest mean contribution; of one level, what it adds."""
     present = np.unique(codes)
     means = np.array([np.average(added[codes == code], weights=counts[codes == code]) for code in present])
     low, high = means.argmin(), means.argmax()
+    if len(present) == 1:
+        return (RAISES if means[0] > 0 else LOWERS), np.nan, float(present[0]), float(means[0])
     return BY_LEVEL, float(present[low]), float(present[high]), float(means[high] - means[low])
 
 
@@ -138,9 +140,9 @@ class Summary:
     - ``importance``: mean absolute contribution over all samples;
     - ``direction``: whether high values raise or lower the score (of several classes, the class it speaks of);
     - ``low``, ``high``: quartiles of the values of the samples that select it, or its only two values; of a
-      category, the levels with the lowest and the highest contribution;
-    - ``effect``: change of the score from ``low`` to ``high``; ``odds_ratio``, ``hazard_ratio`` or
-      ``rate_ratio``: its exponential;
+      category, the levels with the lowest and the highest contribution; of one value, ``low`` is missing;
+    - ``effect``: change of the score from ``low`` to ``high``, or what the one value adds; ``odds_ratio``,
+      ``hazard_ratio`` or ``rate_ratio``: its exponential;
     - ``members``, ``frequency``, ``lower``, ``upper``: how many members select the feature, as a share with
       Wilson's 95 % interval. These columns exist if there are several members.
     """
@@ -182,7 +184,10 @@ class Summary:
             "used by": [_word_share(share) for share in part["share"]],
             self.told: part["direction"],
             "from": [_word(value) for value in part["low"]],
-            "to": [_word(value) for value in part["high"]],
+            "to": [
+                f"always {_word(high)}" if is_alone else _word(high)
+                for high, is_alone in zip(part["high"], _are_alone(part), strict=True)
+            ],
             "effect": [_word(value, sign="+") for value in part["effect"]],
         }
         if self.ratio is not None:
@@ -230,14 +235,27 @@ def make_summary(
     sizes = dict(zip(frame["group"], lines["size"].astype(int), strict=True))
     index = ["group", "feature"] if len(sizes) > 1 else ["feature"]
     frame = frame.set_index(index)[[name for name in frame if name not in ("group", "feature")]]
-    return Summary(frame, title, _note(kind, n_rows), sizes, ratio, "class" if kind.n_outputs > 1 else "direction")
+    return Summary(
+        frame,
+        title,
+        _note(kind, n_rows, has_alone=bool(_are_alone(frame).any())),
+        sizes,
+        ratio,
+        "class" if kind.n_outputs > 1 else "direction",
+    )
 
 
-def _note(kind: Kind, n_rows: tuple[int, int]) -> str:
+def _are_alone(frame: pd.DataFrame) -> np.ndarray:
+    """Lines of features that have one value in all samples of the group that use them."""
+    return np.asarray(frame["low"].isna() & frame["high"].notna())
+
+
+def _note(kind: Kind, n_rows: tuple[int, int], *, has_alone: bool) -> str:
     shown, given = n_rows
     some = f"{shown:,} samples" if shown == given else f"{shown:,} of {given:,} samples"
     what = "the score of the class" if kind.n_outputs > 1 else kind.name_output(0)
-    return f"Effect: change of {what} between the quartiles of the samples that use the feature. By {some}."
+    alone = ' With one value only ("always"): what it adds.' if has_alone else ""
+    return f"Effect: change of {what} between the quartiles of the samples that use the feature.{alone} By {some}."
 
 
 def _name_level(value: float, levels: tuple | None) -> Any:
