@@ -67,25 +67,6 @@ def linear_regressor(table):
     return LSPINRegressor(**{**QUICK, "hidden_layer_sizes": ()}, sparsity=0.01).fit(*table)
 
 
-@pytest.fixture(scope="module")
-def compiled_quickly():
-    """Programs of training that are sooner there and slower: for hundreds of short fits of many shapes.
-
-    Do not mix with models that other modules share: last digits differ.
-    """
-    import jax
-
-    from lspin.core import training
-
-    static = ("method", "batch_size")
-    options = {"xla_backend_optimization_level": 0}
-    with pytest.MonkeyPatch.context() as patch:
-        loop = jax.jit(training.advance.__wrapped__, static_argnames=static, compiler_options=options)
-        patch.setattr(training, "advance", loop)
-        patch.setattr(training, "MOST_PROGRAMS", 30)  # checks of one estimator have many shapes in common
-        yield
-
-
 @pytest.fixture
 def press_after(monkeypatch):
     """A function that has Ctrl-C pressed once training has gone through so many parts, twenty to a run."""

@@ -5,8 +5,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lspin import LSPINClassifier, LSPINRegressor
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 
 # The convergence of a full fit is tested elsewhere; these checks fit some hundred models.
 @parametrize_with_checks(

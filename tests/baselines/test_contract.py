@@ -30,8 +30,6 @@ from lspin.baselines import (
     STGRegressor,
 )
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 SMALL = {"random_state": 0}
 DRAWN = {"gate_hidden_layer_sizes": (10,), "learning_rate": 0.02, "max_epochs": 200, **SMALL}
 RIVALS = [
