@@ -74,6 +74,16 @@ def test_rows_that_are_there_twice_are_counted():
     assert texts(one) == []
 
 
+def test_rows_that_are_alike_by_chance_are_no_copies():
+    named = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        age, crp = rng.normal(60, 9, 120).round(), np.exp(rng.normal(size=120)).round(2)
+        drawn = pd.DataFrame({"age": age, "crp": crp, "sex": pd.Categorical(rng.choice(["m", "f"], 120))})
+        named += len(texts(drawn, rng.choice(["no", "yes"], 120)))
+    assert named <= 2  # of 20 tables without copies
+
+
 @pytest.mark.parametrize("code", [-99, -1, 9999999, 99999, 999])
 def test_codes_for_missing_values_are_named(code):
     coded = X.assign(crp=X["crp"].where(np.arange(120) % 20 > 0, code))

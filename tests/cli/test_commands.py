@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import lspin
 from lspin import load
-from lspin.cli import commands as cli
+from lspin.cli import fitting
 from lspin.cli import workflow
 from lspin.cli.app import ending_in_order
 
@@ -503,6 +503,7 @@ def test_info_shows_what_the_file_holds(folder):
         "sex: f, m",
     ):
         assert part in shown
+    assert "Event: died (it happened where this is yes)" in run("info", folder / "survive.lspin").stdout
     result = json.loads(run("info", folder / "survive.lspin", "--json").stdout)
     assert result["target"] == {"time": "months", "event": "died", "happened": "yes"}
     assert result["columns"] == ["crp", "bmi", "größe", "sex"]
@@ -671,7 +672,7 @@ def test_a_model_that_was_written_ends_with_0_whatever_comes_of_telling_it(error
     def fail(result):
         raise error
 
-    monkeypatch.setattr(cli, "show_fit", fail)
+    monkeypatch.setattr(fitting, "show_fit", fail)
     options = ["-t", "diagnosis", "--drop", "response", "--drop", "months", "--drop", "died", *TINY]
     said = run("fit", folder / "patients.csv", *options, "-o", tmp_path / "m.lspin").stderr
     assert "Nothing was written" not in said

@@ -182,3 +182,8 @@ def test_every_method_can_be_made_from_a_seed(task):
 def test_the_localized_lasso_predicts_new_rows():
     board = lspin.compare(X, RESPONSE, methods=["LocalizedLasso"], n_folds=2)
     assert board.failed == {}
+
+
+def test_methods_may_be_written_in_small_letters():
+    board = lspin.compare(X, RESPONSE, methods=["RIDGE", "l1"], n_folds=2, tunes=False)
+    assert set(board.frame.index) == {"ridge", "L1"}

@@ -154,6 +154,7 @@ def test_a_model_without_features_says_so():
     assert not flat.selected(X).any()
     assert "No feature is selected" in str(flat.summary())
     assert len(flat.summary().frame) == 0
+    assert "Effect" not in str(flat.summary())
     np.testing.assert_array_equal(flat.feature_importances_, 0)
 
 

@@ -42,6 +42,21 @@ def test_the_target_must_be_named(options, tmp_path):
         lspin.read_table(tmp_path / "en.csv", **options)
 
 
+def test_one_column_to_drop_may_be_a_word(tmp_path):
+    write_english(PATIENTS, tmp_path / "en.csv")
+    assert "months" not in lspin.read_table(tmp_path / "en.csv", target="died", drop="months").X
+
+
+def test_a_model_is_no_table_and_a_table_no_model(tmp_path):
+    write_english(PATIENTS, tmp_path / "en.csv")
+    with pytest.raises(ValueError, match="cannot be loaded as a model: it is no file that save or lspin fit"):
+        lspin.load(tmp_path / "en.csv")
+    table = lspin.read_table(tmp_path / "en.csv", target="died", drop="months")
+    lspin.LSPINClassifier(start="groups", random_state=0).fit(table.X, table.y).save(tmp_path / "m.lspin")
+    with pytest.raises(ValueError, match="it is a model; open it with"):
+        lspin.read_table(tmp_path / "m.lspin", target="died")
+
+
 def test_remarks_name_parameters_instead_of_options(tmp_path):
     write_german(PATIENTS.assign(leak=PATIENTS["died"] == "yes"), tmp_path / "de.csv")
     said = "\n".join(lspin.read_table(tmp_path / "de.csv", target="gestorben").remarks)

@@ -61,6 +61,7 @@ def test_a_response_is_read_as_floats(y):
         ([0.5, np.nan, 1.0], r"y contains NaN \(1 of 3 rows, the first is row 1\)"),
         ([0.5, 2.0, -np.inf], r"y contains infinity .*the first is row 2"),
         (np.array([1, pd.NA, 2], dtype=object), r"y contains NaN \(1 of 3 rows, the first is row 1\)"),
+        (np.array(["low", "high"]), "the target holds 'low'"),
         (["1", "low", "3"], r"'low'.* \(row 1\), which is no number; for classes use LSPINClassifier"),
         (np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]"), "dates or times"),
         ([1j, 2.0], "Complex data not supported"),

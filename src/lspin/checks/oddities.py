@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.stats import poisson
 
 from lspin.checks.findings import CHANCE, MOST_NAMED, Finding, Table, read_for_checks
 
 APART = 0.3  # difference of two classes in the share of missing values
-BY_CHANCE = 0.05  # rows expected to be like a row, below which one that is there is no coincidence
+BY_CHANCE = (
+    0.05  # rows expected to be like a row, and chance of as many pairs, below which they are no coincidence
+)
 MOST_MULTIPLIED = 50  # columns that this is told from
 FEWEST_CONSTANT = 20  # rows of a class in which a column has one value
 CODES = (
@@ -104,7 +107,11 @@ def find_copies(table: Table, y: Any, test: Any) -> list[Finding]:
     if not _has_continuous(table):
         return []
     _, which, counts = np.unique(table.hashes, return_inverse=True, return_counts=True)
-    shared = np.flatnonzero((counts[which] > 1) & (_expect_alike(table) < BY_CHANCE))
+    expected = _expect_alike(table)
+    shared = np.flatnonzero((counts[which] > 1) & (expected < BY_CHANCE))
+    # Each row alone may be a surprise; of many rows, some are alike by chance. Two rows make one pair.
+    if len(shared) and poisson.sf(len(shared) / 2 - 1, expected[expected < BY_CHANCE].sum() / 2) > BY_CHANCE:
+        shared = shared[:0]
     found = []
     if len(shared):
         groups = [shared[which[shared] == group] for group in np.unique(which[shared])]

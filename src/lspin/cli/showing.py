@@ -129,7 +129,10 @@ def info(model: ModelArgument, as_json: JsonOption = False) -> None:
         show_json(result)
         return
     show(f"{model}: a {result['model']}, written by lspin {result['version']}.")
-    for role, name in result["target"].items():
+    target = dict(result["target"])
+    if happened := target.pop("happened", None):
+        target["event"] += f" (it happened where this is {happened})"
+    for role, name in target.items():
         show(f"{role.capitalize()}: {name}")
     if result["classes"] is not None:
         told = "" if result["positive"] is None else f" (event: {result['positive']})"

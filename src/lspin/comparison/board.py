@@ -242,6 +242,8 @@ def _choose(task: str, methods: Sequence[str] | str, extra: Mapping[str, Any]) -
             raise ValueError(f"methods must be 'all', 'familiar' or a list of names, got {methods!r}")
         chosen = {n: c for n, c in known.items() if methods == "all" or c.kind != RIVAL}
     else:
+        names = {name.lower(): name for name in known}
+        methods = [names.get(name.lower(), name) for name in methods]
         unknown = [name for name in methods if name not in known]
         if unknown:
             raise ValueError(f"there is no method {unknown[0]!r} to {task}; there are {', '.join(known)}")

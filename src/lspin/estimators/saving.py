@@ -26,6 +26,7 @@ FORMAT = "lspin model"
 FORMAT_VERSION = 3
 LARGEST_JSON = 2**26  # bytes: names of a million columns
 MOST_BRACKETS = 2**20  # lists and records in it; each takes far more memory than the two bytes that it needs here
+ARCHIVE = b"PK\x03\x04"  # the first bytes of a zip file
 NETWORKS = ("gating", "prediction")
 ARRAY_KINDS = "biufU"  # booleans, numbers and text
 UNSAVED = {"affinity": "rbf", "anchor": "auto"}  # what a file holds instead of a function or a matrix
@@ -69,6 +70,8 @@ def read_model(path: str | os.PathLike) -> SavedModel:
     """Read what :func:`write_model` wrote, or raise a ``ValueError`` that says what is wrong with the file."""
     with open(path, "rb") as file:
         try:
+            if file.read(len(ARCHIVE)) != ARCHIVE:
+                raise ValueError("it is no file that save or lspin fit wrote")
             with zipfile.ZipFile(file) as archive:
                 return _read_archive(archive, os.fstat(file.fileno()).st_size)
         # A file from anywhere can fail in any way: in zipfile, json, tokenize, numpy or for want of memory.

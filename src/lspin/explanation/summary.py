@@ -238,7 +238,7 @@ def make_summary(
     return Summary(
         frame,
         title,
-        _note(kind, n_rows, has_alone=bool(_are_alone(frame).any())),
+        _note(kind, n_rows, frame),
         sizes,
         ratio,
         "class" if kind.n_outputs > 1 else "direction",
@@ -250,11 +250,13 @@ def _are_alone(frame: pd.DataFrame) -> np.ndarray:
     return np.asarray(frame["low"].isna() & frame["high"].notna())
 
 
-def _note(kind: Kind, n_rows: tuple[int, int], *, has_alone: bool) -> str:
+def _note(kind: Kind, n_rows: tuple[int, int], frame: pd.DataFrame) -> str:
     shown, given = n_rows
     some = f"{shown:,} samples" if shown == given else f"{shown:,} of {given:,} samples"
+    if frame.empty:
+        return f"By {some}."
     what = "the score of the class" if kind.n_outputs > 1 else kind.name_output(0)
-    alone = ' With one value only ("always"): what it adds.' if has_alone else ""
+    alone = ' With one value only ("always"): what it adds.' if _are_alone(frame).any() else ""
     return f"Effect: change of {what} between the quartiles of the samples that use the feature.{alone} By {some}."
 
 

@@ -68,6 +68,8 @@ def _read_content(content: bytes, name: str) -> Source:
     if content.startswith(b"PAR1"):
         return _read_parquet(content, name)
     if content.startswith(b"PK\x03\x04"):
+        if content[30:40] == b"model.json":
+            raise ValueError("it is a model; open it with lspin.load")
         return _read_excel(content, name)
     if content.startswith(b"\x89HDF"):
         return _read_h5ad(content, name)

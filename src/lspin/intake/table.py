@@ -31,7 +31,7 @@ def read_table(
     event: str | None = None,
     task: str = "auto",
     id_column: str | None = None,
-    drop: Sequence[str] = (),
+    drop: str | Sequence[str] = (),
     positive: str | None = None,
 ) -> Table:
     """Read a table from a file as the command line does, ready for ``fit``.
@@ -49,7 +49,7 @@ def read_table(
     id_column
         Column that names the samples; by default the first of identifiers that tells all rows apart.
     drop
-        Columns to leave out.
+        Column or columns to leave out.
     positive
         The event, one of two classes, as the file has it. By default the one whose word says that something
         happened (yes, 1, died, malignant), else the last in order; the remarks say which.
@@ -80,7 +80,7 @@ def read_table(
         event=event,
         task=task,
         id_column=id_column,
-        drop=drop,
+        drop=[drop] if isinstance(drop, str) else drop,
         positive=positive,
         ask=as_argument,
     )

@@ -76,7 +76,7 @@ def _read_number(entry: Any, row: int) -> float:
         return float(entry)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"the target holds {entry!r} (row {row}), which is no number; for classes use LSPINClassifier"
+            f"the target holds {str(entry)!r} (row {row}), which is no number; for classes use LSPINClassifier"
         ) from error
 
 

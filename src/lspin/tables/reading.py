@@ -115,7 +115,7 @@ def _read_numbers(column: nw.Series, name: str) -> np.ndarray:
     if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
         raise ValueError(
             f"column {name!r} is of type {column.dtype}, which is neither a number, a boolean nor a category; "
-            "turn it into a number (for dates: days since some day)"
+            "turn it into a number (dates into days since some day; LSPIN's estimators do so with columns='auto')"
         )
     return np.asarray(column.cast(nw.Float64).to_numpy(), np.float64)[:, None]
 
