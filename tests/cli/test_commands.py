@@ -17,8 +17,7 @@ from typer.testing import CliRunner
 import lspin
 from lspin import load
 from lspin.cli import commands as cli
-from lspin.cli import fitting
-from lspin.cli import workflow
+from lspin.cli import fitting, workflow
 from lspin.cli.app import ending_in_order
 
 RUNNER = CliRunner()

@@ -4,11 +4,14 @@ from copy import deepcopy
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from lspin import LSPINRegressor
 from lspin.reporting.features import find_unit, is_binary
-from lspin.reporting.headline import choose_example, say_calibration, word_rival
+from lspin.reporting.headline import choose_example, is_vague, say_calibration, word_rival
 from lspin.reporting.page import report
+from lspin.reporting.template import fill_template
 from lspin.targets import Classes, Counts, Response, Times
 from lspin.targets.calibration import CalibrationScore
 from lspin.targets.intervals import Interval
@@ -33,6 +36,7 @@ def scores(ratio, slope):
         ((0.7, 0.6, 0.9), (1, 0.8, 1.2), "Its risks are too high on average."),
         ((1.4, 1.2, 1.6), (0.5, 0.3, 0.7), "Its risks are too low on average and too extreme."),
         ((1, 0.9, 1.1), (2, 1.5, 2.5), "Its risks are too cautious."),
+        ((1, 0.9, 1.1), (8, 2.5, 13), "Nothing speaks against its risks, but the rows are too few to be sure."),
         ((1, 0.9, 1.1), (0.999, 0.9985, 0.9995), "Its risks can be taken as they are."),
         (
             (np.nan,) * 3,
@@ -159,6 +163,53 @@ def test_a_column_of_0_and_1_is_binary():
     assert is_binary(np.array([0.0, 1.0, np.nan]))
     assert not is_binary(np.array([1.0, 1.0]))
     assert not is_binary(np.array([0.0, 1.0, 2.0]))
+
+
+def test_a_slope_is_vague_where_its_interval_is_wide():
+    assert [is_vague(score) for score in scores((1, 0.1, 9), (2, 0.5, 5))] == [False, True]
+    assert not any(is_vague(score) for score in scores((np.nan,) * 3, (2, 0.5, 4)))
+
+
+@pytest.fixture(scope="module")
+def sexes(tmp_path_factory):
+    """A page of a linear model: of patients, those of sex 1 weigh more; doses are 5 or 10."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"male": np.arange(120) % 2, "dose": rng.choice([5, 10], 120), "age": rng.normal(60, 9, 120)})
+    y = 5 * X["male"] + X["dose"] + 0.5 * X["age"] + 0.1 * rng.normal(size=120)
+    model = LSPINRegressor(start="groups", random_state=0).fit(X, y)
+    assert model.selected(X).all()
+    return report(model, X, y, tmp_path_factory.mktemp("sexes") / "r.html", audits=False)
+
+
+def test_columns_of_two_values_and_features_of_all_rows_are_known_to_the_page(sexes):
+    content = read_content(sexes)
+    names = content["features"]["name"]
+    assert dict(zip(names, content["features"]["two_valued"], strict=True)) == {
+        "male": True, "dose": True, "age": False,
+    }  # fmt: skip
+    assert dict(zip(names, content["features"]["binary"], strict=True)) == {
+        "male": True, "dose": False, "age": False,
+    }  # fmt: skip
+    assert content["same_for_all"]
+
+
+def test_two_values_are_a_share_and_all_rows_use_the_same_in_words(browser, sexes, tmp_path):
+    content = read_content(sexes)
+    for score in content["judged"]["calibration"]:
+        score["is_vague"] = score["key"] == "slope"
+    path = tmp_path / "r.html"
+    path.write_text(fill_template(content), encoding="utf-8")
+    window = browser.new_page()
+    window.goto(path.as_uri(), timeout=0)
+    window.wait_for_selector("html[data-ready=yes]")
+    assert "All samples use all 3 features." in window.text_content("#strongest")
+    assert "too few rows to tell" in window.text_content("#calibration")
+    assert "A slope below 1" not in window.text_content("#calibration")
+    window.locator("#example button").click()
+    shown = window.text_content("#sheet")
+    assert shown.count("50\u202f% have this") == 1  # male; of doses, another share
+    assert shown.count("% have this") == 2
+    window.close()
 
 
 def test_a_model_without_features_is_said_to_be_one_and_has_no_map(browser, linear_regressor, table, tmp_path):

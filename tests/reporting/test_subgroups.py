@@ -124,3 +124,22 @@ def test_a_page_shows_the_groups_and_is_no_wider_than_the_window(browser, page, 
     assert window.evaluate("document.documentElement.scrollWidth") <= width
     window.close()
     assert wrongs == []
+
+
+def test_groups_told_by_yes_and_no_say_which(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"fever": np.arange(160) % 2, **dict(zip("ab", rng.normal(size=(2, 160)), strict=True))})
+    y = np.where(X["fever"] == 1, 3 * X["a"] + 1, -3 * X["b"])
+    model = LSPINRegressor(start="groups", random_state=0).fit(X, y)
+    path = report(model, X, y, tmp_path / "r.html", audits=False)
+    directions = [
+        dict(zip(g["told_by"]["name"], g["told_by"]["direction"], strict=True))
+        for g in read_content(path)["groups"]
+    ]
+    assert {told["fever"] for told in directions} == {"high", "low"}
+    window = browser.new_page()
+    window.goto(path.as_uri(), timeout=0)
+    window.wait_for_selector("html[data-ready=yes]")
+    for told, card in zip(directions, window.locator("#groups li").all_text_contents(), strict=True):
+        assert ("fever: yes" if told["fever"] == "high" else "fever: no") in card
+    window.close()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FEW_FEATURES = 6  # that an example can be explained by at a glance
 WIDE = 0.5  # of an interval whose ideal is 1
+VAGUE = 4.0  # width of a slope's interval from which it says nothing; its number would only frighten
 LEAST_FAULT = 0.05  # distance of a slope or a ratio from its ideal that matters to a reader
 EXAMPLE_RANK = 0.75  # of its prediction: high enough to be interesting, and no extreme
 
@@ -44,7 +45,9 @@ def describe_headline(
 
 def describe_scores(scores: list[CalibrationScore]) -> list[dict[str, Any]]:
     """Numbers of the calibration, for the page."""
-    return [score._asdict() | {"interval": finite(score.interval)} for score in scores]
+    return [
+        score._asdict() | {"interval": finite(score.interval), "is_vague": is_vague(score)} for score in scores
+    ]
 
 
 def say_calibration(scores: list[CalibrationScore], what: str) -> str:
@@ -73,7 +76,12 @@ def _is_off(score: CalibrationScore) -> bool:
     """Whether the interval leaves out the ideal, by more than rounding hides."""
     found = score.interval
     is_far = score.key == "bias" or abs(found.value - score.ideal) >= LEAST_FAULT
-    return is_far and not found.lower <= score.ideal <= found.upper
+    return is_far and not is_vague(score) and not found.lower <= score.ideal <= found.upper
+
+
+def is_vague(score: CalibrationScore) -> bool:
+    """Whether the rows are too few to tell a slope."""
+    return bool(score.key == "slope" and score.interval.upper - score.interval.lower > VAGUE)
 
 
 def _side(score: CalibrationScore) -> int:

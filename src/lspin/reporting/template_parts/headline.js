@@ -30,11 +30,9 @@ function calibrationTile(tile) {
   const named = D.judged.calibration.filter(c => c.interval[0] !== null);
   const digits = c => c.key === "bias" && Math.abs(c.interval[0]) >= 10 ? 1 : 2;
   return tile(isMany ? "Calibration of the likeliest class" : "Calibration", "calibration",
-    make("div", { class: "pairs" }, named.map(c => make("div", {}, make("p", { class: "figure" }, isVague(c) ? ["–", " ", make("small", {}, "too few rows to tell")] : intervalOf(c.interval, digits(c))), p(`${c.name}${T && T.unit && c.key === "ratio" ? " " + T.unit : ""}; ideal is ${c.ideal}`, "small")))),
-    p(D.headline.calibration), named.some(c => c.key === "slope" && !isVague(c)) ? p("A slope below 1 means predictions are too extreme, above 1 too cautious.", "small") : null);
+    make("div", { class: "pairs" }, named.map(c => make("div", {}, make("p", { class: "figure" }, c.is_vague ? ["–", " ", make("small", {}, "too few rows to tell")] : intervalOf(c.interval, digits(c))), p(`${c.name}${T && T.unit && c.key === "ratio" ? " " + T.unit : ""}; ideal is ${c.ideal}`, "small")))),
+    p(D.headline.calibration), named.some(c => c.key === "slope" && !c.is_vague) ? p("A slope below 1 means predictions are too extreme, above 1 too cautious.", "small") : null);
 }
-// A slope whose interval is this wide says nothing; its number would only frighten.
-function isVague(c) { return c.key === "slope" && c.interval[2] - c.interval[1] > 4; }
 function strongestTile(tile) {
   const top = [...F.name.keys()].slice(0, 5), most = F.importance[0] || 1;
   return tile("Strongest features", "strongest",
