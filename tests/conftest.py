@@ -10,6 +10,9 @@ from hypothesis import settings
 
 from lspin import LSPINClassifier, LSPINRegressor
 
+# A runner that was started in the background ignores Ctrl-C, which some tests press.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # A busy machine must not fail a test, and every run draws the same inputs.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
