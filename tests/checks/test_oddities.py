@@ -47,6 +47,27 @@ def test_values_that_are_missing_by_class_are_named():
     assert texts(X.assign(crp=X["crp"].where(np.arange(120) % 3 > 0))) == []
 
 
+def test_text_and_dates_of_a_frame_are_looked_at():
+    died = DIED == "yes"
+    days = pd.date_range("2024-01-01", periods=120)
+    late = {
+        "day": days.to_series(index=X.index).where(died),
+        "written": pd.Series(days.astype(str), X.index).where(died),
+        "cause": pd.Series([f"cause {row}" for row in range(120)], X.index).where(died),
+        "note": pd.Series("done", X.index).where(died),
+    }
+    for name, column in late.items():
+        (text,) = texts(X.assign(**{name: column}))
+        assert text == f"column {name!r} alone predicts 'died' perfectly; is it known before the outcome?"
+    filled = X.assign(day=days, cause=late["cause"].fillna("none"), ward=np.tile(["a", "b", "c"], 40))
+    assert texts(filled.assign(cause=[f"cause {row}" for row in range(120)])) == []
+    numbered = X.assign(day=late["day"]).set_axis(range(4), axis=1)
+    assert texts(numbered) == ["column '3' alone predicts 'died' perfectly; is it known before the outcome?"]
+    pl = pytest.importorskip("polars")
+    (text,) = texts(pl.from_pandas(X.assign(day=late["day"])))
+    assert text.startswith("column 'day' alone")
+
+
 def test_values_that_are_constant_in_a_class_are_named():
     rng = np.random.default_rng(0)
     days = np.where((DIED == "yes") & (rng.random(120) < 0.8), rng.integers(1, 9, 120), 0)

@@ -29,7 +29,7 @@ def check_table(
     Parameters
     ----------
     X, y
-        Table and target.
+        Table and target. Columns of a frame may hold text and dates.
     kind
         Of the target; by default survival times if ``y`` is a structured array, classes if it has text or at most
         ten values, else a response.

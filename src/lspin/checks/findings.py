@@ -7,7 +7,8 @@ import scipy.sparse as sp
 
 from lspin.tables.grid import Grid
 from lspin.tables.merging import hash_rows
-from lspin.tables.reading import Levels, as_numbers, columns_of_inputs, list_names, read_table
+from lspin.tables.reading import Levels, as_numbers, columns_of_inputs, is_frame, list_names, read_table
+from lspin.tables.settling import settle_for_checks
 from lspin.targets import Kind
 
 FEWEST_ROWS = 8  # below which everything follows everything by chance
@@ -60,6 +61,7 @@ class Table(NamedTuple):
 
 def read_for_checks(X: Any, fewest: int = 1, levels: Levels | None = None) -> Table:
     """The table with its columns within reach; another one with the levels of the first."""
+    X = settle_for_checks(X) if is_frame(X) else X
     grid, levels = read_table(as_numbers(X), levels)
     hashes = hash_rows(grid)
     names = [str(name) for name in list_names(X) or range(X.shape[1])]

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lspin.checks import check_gaps, check_table
+from lspin.checks import check_table
+from lspin.checks.check import check_gaps
 from lspin.intake.cells import POINTS, Cells, Notation, are_whole, as_word, read_numbers, remark_cells, say_strange
 from lspin.intake.files import Source
 from lspin.intake.outcomes import Outcome

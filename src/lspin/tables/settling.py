@@ -13,6 +13,7 @@ from lspin.tables.reading import is_missing
 MOST_LEVELS = 20  # different texts that still make a category
 ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}([ T].*)?")
 DAY = pd.Timedelta(days=1)
+EPOCH = "1970-01-01T00:00:00+00:00"
 COLUMNS = ("column", "first")  # of what is learned: a column of dates, and its first day
 
 
@@ -52,15 +53,34 @@ def settle_columns(X: Any, known: pd.DataFrame | None = None) -> tuple[Any, pd.D
     return _replace(frame, changed), learned
 
 
+def settle_for_checks(X: Any) -> Any:
+    """A frame to look at: dates are days, text of few values is a category, other text is there or not."""
+    frame = nw.from_native(X, eager_only=True)
+    changed: dict[str, Any] = {}
+    # Types of many columns at once: asking them one by one takes seconds on wide tables.
+    is_pandas = isinstance(X, pd.DataFrame)
+    others = X.select_dtypes(exclude="number").columns if is_pandas else frame.columns
+    for name in others:
+        column = frame.get_column(name)
+        if _holds_dates(column):
+            changed[name] = _count_days(column, name, EPOCH)[0]
+        elif _holds_text(column):
+            entries = [None if is_missing(entry) else entry for entry in column.to_list()]
+            is_category = len(set(entries) - {None}) <= MOST_LEVELS
+            changed[name] = None if is_category else np.where([entry is None for entry in entries], np.nan, 1.0)
+    return _replace(frame, changed)
+
+
 def _replace(frame: nw.DataFrame, changed: dict[str, Any]) -> Any:
     """The frame with days in the place of dates, and categories in the place of text."""
     native = nw.to_native(frame)
     if not changed:
         return native
     if isinstance(native, pd.DataFrame):
-        return native.assign(
-            **{name: native[name].astype("category") if days is None else days for name, days in changed.items()}
-        )
+        native = native.copy(deep=False)
+        for name, days in changed.items():
+            native[name] = native[name].astype("category") if days is None else days
+        return native
     days = [
         nw.new_series(name, values, nw.Float64, backend=frame.implementation)
         for name, values in changed.items()
