@@ -193,9 +193,12 @@ def test_places_in_a_large_sparse_table_do_not_overflow():
 
 def test_rows_are_explained_alone_as_in_company(regressor, table):
     order = np.random.default_rng(0).permutation(96)
-    together = regressor.explain(table[0]).contributions
-    np.testing.assert_allclose(regressor.explain(table[0][order]).contributions, together[order], atol=1e-12)
-    np.testing.assert_allclose(regressor.explain(table[0][:1]).contributions, together[:1], atol=1e-12)
+    together = regressor.explain(table[0])
+    for rows in (order, order[:1]):
+        apart = regressor.explain(table[0][rows])
+        np.testing.assert_allclose(apart.scores, together.scores[rows], atol=1e-12)
+        # How gates share a score is computed in single precision, whose last digit depends on the rows beside it.
+        np.testing.assert_allclose(apart.contributions, together.contributions[rows], atol=1e-6)
 
 
 @pytest.mark.parametrize("layers", [(), (8,)])
