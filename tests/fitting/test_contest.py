@@ -104,7 +104,7 @@ def test_what_a_penalty_takes_from_the_size_of_the_weights_does_not_count_agains
         Level(problem, setting, [member], [rows]) for setting, member in zip(settings, members, strict=True)
     ]
     assert shrunk.loss > one.loss  # both columns, at a fraction of their weights
-    assert shrunk.calibrated_loss < 0.1 * one.calibrated_loss
+    assert shrunk.judged_loss < 0.1 * one.judged_loss
     assert choose_level(problem, levels, constant) is shrunk
 
 

@@ -80,10 +80,15 @@ class Level:
         """The factor that suits its outputs best, and the losses of every held-out row then."""
         return find_spread(self._problem, self.outputs, self._valid)
 
+    @property
+    def judged_losses(self) -> np.ndarray:
+        """What it is chosen by: losses with that factor, but for hazards, of which few events tell no factor."""
+        return self.losses if self._problem.kind.tells_little else self.spread.losses
+
     @cached_property
-    def calibrated_loss(self) -> float:
-        """Mean over the held-out rows with that factor."""
-        return float(np.average(self.spread.losses, weights=self.weight))
+    def judged_loss(self) -> float:
+        """Mean of these over the held-out rows."""
+        return float(np.average(self.judged_losses, weights=self.weight))
 
     @property
     def median_open(self) -> float:
@@ -171,15 +176,15 @@ def choose_level(problem: Problem, levels: list[Level], constant: Level) -> Leve
     size of the weights, the factor gives back.
     """
     eligible = levels if problem.tolerance >= ALL_GAIN else prefer_ridge(levels)
-    lowest = min(eligible, key=lambda level: level.calibrated_loss)
-    gain = max(constant.calibrated_loss - lowest.calibrated_loss, 0.0)
+    lowest = min(eligible, key=lambda level: level.judged_loss)
+    gain = max(constant.judged_loss - lowest.judged_loss, 0.0)
     close = [
         level
         for level in eligible
-        if level.calibrated_loss <= lowest.calibrated_loss + problem.tolerance * gain
-        and excess(level.spread.losses, lowest.spread.losses, level.weight) <= AS_GOOD
+        if level.judged_loss <= lowest.judged_loss + problem.tolerance * gain
+        and excess(level.judged_losses, lowest.judged_losses, level.weight) <= AS_GOOD
     ]
-    best = min(close, key=lambda level: (level.mean_open, level.calibrated_loss))
+    best = min(close, key=lambda level: (level.mean_open, level.judged_loss))
     return best if tells_something(levels, best, constant) else constant
 
 
