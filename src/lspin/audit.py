@@ -183,7 +183,7 @@ def _word_gain(gain: float, error: float) -> str:
         return "less than 0.1 %"
     if gain <= 0:
         return "nothing"
-    return f"{100 * gain:.1f} ± {100 * error:.1f} %".replace("-0.0 ", "0.0 ")
+    return f"{100 * gain:.1f} ± {100 * error:.1f} %"
 
 
 # Reading ----------------------------------------------------------------------------------------------------
