@@ -85,7 +85,7 @@ OF_GROUPS = {
     "one standard error for fewer": Variant(settings={"rule": "sparse"}),
     "groups need not be clearly better": Variant({contest: {"CLEARLY": 0.0}}),
     "only the best is as good as the best": Variant({contest: {"AS_GOOD": 0.0}, levels: {"AS_GOOD": 0.0}}),
-    "never a constant": Variant({levels: {"WORTH_IT": -np.inf, "RIDGE_WORTH": -np.inf}}),
+    "never a constant": Variant({levels: {"WORTH_IT": -np.inf, "RELATED": -np.inf}}),
     "one finalist": Variant({contest: {"N_FINALISTS": 1}}),
     "a fifth of the rows judges": Variant({ensemble: {"FEWEST_JUDGED": 0}}),
     "5 folds of small tables": Variant({ensemble: {"N_SMALL_FOLDS": 5}}),
