@@ -206,18 +206,17 @@ def test_separated_groups_are_found_by_simple_models_and_noise_is_not():
 
 
 def test_tables_of_zeros_generalize_as_models_of_the_whole_tables_do():
+    rng = np.random.default_rng(0)
     y = np.repeat(np.arange(3), 40)
     train, test = (
-        (RNG.random((120, 30)) < 0.1) * np.eye(3).repeat(10, axis=1)[y] + 0.5 * (RNG.random((120, 30)) < 0.05)
+        (rng.random((120, 30)) < 0.25) * np.eye(3).repeat(10, axis=1)[y] + 0.5 * (rng.random((120, 30)) < 0.05)
         for _ in range(2)
     )
+    train[:, ::10] = test[:, ::10] = 0.0  # columns that no row uses
     found = generalizability(train, y, test, y)
     clusters = KMeans(3, n_init=10, random_state=0).fit_predict(test)
-    # Starts of k-means depend on the columns there are, and lead to another optimum at times.
-    assert found[0] == SVC().fit(train, y).score(test, y)
-    assert found[1] == pytest.approx(match_clusters(clusters, y), abs=0.15)
+    assert found == (SVC().fit(train, y).score(test, y), match_clusters(clusters, y))
     assert min(found) > 0.34
-    assert max(found) < 1
 
 
 def test_gates_that_are_all_shut_generalize_to_one_class():
