@@ -7,7 +7,7 @@ import pytest
 
 from conftest import QUICK
 from lspin import LSPINClassifier, LSPINRegressor
-from lspin.fitting import contest, ensemble, path, rising
+from lspin.fitting import contest, ensemble, levels, path, rising
 from lspin.fitting.ensemble import FitInterruptedWarning
 from lspin.fitting.running import LostWorkerError
 
@@ -80,6 +80,54 @@ def test_an_interrupt_in_the_search_for_groups_keeps_the_best_of_those_judged(
     scores = [f"{level.candidate(0.0).validation_score:.3f}" for level in judged]
     assert score in scores
     assert model.selected(table[0]).any()
+
+
+@pytest.mark.parametrize("n_judged", [7, 30])
+def test_after_an_interrupt_levels_need_not_be_judged(n_judged, table, labels, monkeypatch):
+    judged, spread = [], []
+
+    def press(*rest):
+        if len(judged) == n_judged:
+            spread.clear()
+            raise KeyboardInterrupt
+        judged.append(make_level(*rest))
+        return judged[-1]
+
+    def count(*rest):
+        spread.append(1)
+        return find_spread(*rest)
+
+    make_level, find_spread = contest.make_level, levels.find_spread
+    monkeypatch.setattr(contest, "make_level", press)
+    monkeypatch.setattr(levels, "find_spread", count)
+    fit_broken_off(LSPINClassifier(random_state=0), table[0], labels)
+    assert spread == []
+
+
+def test_the_model_that_an_interrupt_keeps_is_as_spread_as_the_whole_one(table, monkeypatch):
+    model = LSPINRegressor(start="groups", random_state=0)
+    whole = model.fit(*table).predict(table[0])
+    monkeypatch.setattr(ensemble, "run_jobs", break_off(KeyboardInterrupt()))
+    fit_broken_off(model, *table)
+    np.testing.assert_array_equal(model.predict(table[0]), whole)
+
+
+def test_members_that_an_interrupt_keeps_are_as_spread_as_those_of_a_whole_model(table, monkeypatch):
+    made = []
+
+    def press(*rest):
+        if len(made) == 2:
+            raise KeyboardInterrupt
+        made.append(fit_job(*rest))
+        return made[-1]
+
+    settings = {"start": "groups", "bootstrap": True, "random_state": 0}
+    whole = LSPINRegressor(**settings, n_members=2).fit(*table)
+    fit_job = path.fit_job
+    monkeypatch.setattr(path, "fit_job", press)
+    model = LSPINRegressor(**settings, n_members=4)
+    assert fit_broken_off(model, *table) == "interrupted: kept 2 of 4 members, those that are finished"
+    np.testing.assert_array_equal(model.predict(table[0]), whole.predict(table[0]))
 
 
 def test_an_interrupt_before_any_model_of_groups_is_judged_says_that_nothing_is_kept(table, labels, monkeypatch):

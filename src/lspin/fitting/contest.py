@@ -50,6 +50,14 @@ class Glance(NamedTuple):
     errors: np.ndarray
 
 
+class Search(NamedTuple):
+    """What is looked for, and the levels that were judged on the way."""
+
+    problem: Problem
+    found: list[Level]
+    n_features: int | None  # that the median row is to use, where a number is wanted
+
+
 class Trial(NamedTuple):
     """A way to divide the rows of a split, and the rows to judge by with the columns that are looked at."""
 
@@ -67,23 +75,24 @@ def find_contender(
     if not splits or not suits_groups(problem):
         return None
     with threadpool_limits(1):  # several threads for small matrices cost more than they gain
-        return judge_groups(problem, splits, n_features, [] if found is None else found)
+        return judge_groups(Search(problem, [] if found is None else found, n_features), splits)
 
 
-def judge_groups(problem: Problem, splits: list[Split], n_features: int | None, found: list[Level]) -> Contender:
+def judge_groups(search: Search, splits: list[Split]) -> Contender:
     """The best rule and number of terms on held-out rows."""
+    problem = search.problem
     glances, orders = find_glances(problem, splits)
     errors = {rule: np.concatenate([glance.errors for glance in made]) for rule, made in glances.items()}
     weight = np.concatenate([split.valid.weight for split in splits])
     n_groups = {rule: len(made[0].found.mixture.offsets) for rule, made in glances.items()}
     finalists = [WHOLE, *list_finalists(errors, weight, n_groups)]
     trials = {rule: make_trials(splits, glances[rule]) for rule in finalists}
-    sketches = {rule: sketch(problem, rule, trials[rule], found).losses for rule in finalists}
+    sketches = {rule: sketch(search, rule, trials[rule]).losses for rule in finalists}
     rules = dict.fromkeys([WHOLE, choose_rule(sketches, weight, n_groups)])
-    levels = [level for rule in rules for level in walk(problem, rule, trials[rule], found)]
+    levels = [level for rule in rules for level in walk(search, rule, trials[rule])]
     if problem.is_wide:
         levels += judge_ridges(problem, splits, [glance.found for glance in glances[WHOLE]], orders)
-    return Contender(problem, levels, n_features)
+    return Contender(problem, levels, search.n_features)
 
 
 def suits_groups(problem: Problem) -> bool:
@@ -160,44 +169,50 @@ def choose_rule(losses: dict[Rule, np.ndarray], weight: np.ndarray, n_groups: di
     return min(close, key=lambda rule: (n_groups[rule], mean(rule)))
 
 
-def walk(problem: Problem, rule: Rule, trials: list[Trial], found: list[Level]) -> list[Level]:
+def walk(search: Search, rule: Rule, trials: list[Trial]) -> list[Level]:
     """All levels of a rule's path: no term, few at penalties near the best for fewer, the most at any penalty."""
     *counts, most = sorted({count for trial in trials for count in trial.basis.ladder})
     levels: list[Level] = []
     first = 0
     for n_terms in counts:
         penalties = PENALTIES[first:] if n_terms else PENALTIES[:1]
-        tried = raise_penalty(problem, Setting(rule, n_terms), trials, found, penalties)
+        tried = raise_penalty(search, Setting(rule, n_terms), trials, penalties)
         levels += tried
         # More columns mostly want a stronger penalty, at times one that is a little weaker.
         first = max(PENALTIES.index(min(tried, key=lambda level: level.loss).setting.penalty) - 1, 0)
-    return levels + [make_level(problem, Setting(rule, most, penalty), trials, found) for penalty in PENALTIES]
+    return levels + [make_level(search, Setting(rule, most, penalty), trials) for penalty in PENALTIES]
 
 
-def sketch(problem: Problem, rule: Rule, trials: list[Trial], found: list[Level]) -> Level:
+def sketch(search: Search, rule: Rule, trials: list[Trial]) -> Level:
     """The best of a few levels of a rule's path."""
-    levels = [make_level(problem, Setting(rule, n_terms), trials, found) for n_terms in SKETCHED]
+    levels = [make_level(search, Setting(rule, n_terms), trials) for n_terms in SKETCHED]
     return min(levels, key=lambda level: level.loss)
 
 
 def raise_penalty(
-    problem: Problem, setting: Setting, trials: list[Trial], found: list[Level], penalties: Sequence[float]
+    search: Search, setting: Setting, trials: list[Trial], penalties: Sequence[float]
 ) -> list[Level]:
     """A level at one penalty after the other, for as long as the loss falls."""
     levels: list[Level] = []
     for penalty in penalties:
-        levels.append(make_level(problem, setting._replace(penalty=penalty), trials, found))
+        levels.append(make_level(search, setting._replace(penalty=penalty), trials))
         if len(levels) > 1 and levels[-1].loss >= levels[-2].loss:
             break
     return levels
 
 
-def make_level(problem: Problem, setting: Setting, trials: list[Trial], found: list[Level]) -> Level:
-    """A setting on the held-out rows of all splits, added to those that were found."""
+def make_level(search: Search, setting: Setting, trials: list[Trial]) -> Level:
+    """A setting on the held-out rows of all splits, added to those that were found.
+
+    It is judged here and now, so that an interrupt, which has the best of them chosen, need not wait for that.
+    """
     obey()
     members = [build_member(trial.basis, setting) for trial in trials]
-    found.append(Level(problem, setting, members, [trial.valid for trial in trials]))
-    return found[-1]
+    level = Level(search.problem, setting, members, [trial.valid for trial in trials])
+    if search.n_features is None:
+        level.judge()
+    search.found.append(level)
+    return level
 
 
 def judge_ridges(

@@ -154,16 +154,18 @@ def solve(
                 ledger.members[-1] = choice.fits[0]
             jobs = [plan_job(choice, seed) for seed in seeds[len(ledger.members) : plan.n_members]]
             run_jobs(problem, _share(problem, jobs, plan), plan.n_jobs, progress, ledger.members)
-        fits = [
-            fit._replace(member=spread_member(problem, fit.member, choice.spread)) for fit in ledger.list_members()
-        ]
-        return Solution.of(choice, fits, len(tried), panels)
+        return Solution.of(choice, spread_fits(problem, ledger.list_members(), choice), len(tried), panels)
     except (KeyboardInterrupt, LostWorkerError) as error:
         take_note()
         kept = keep_finished(problem, splits, contender, ledger, plan_job, plan.n_members, error)
         reason = str(error) if isinstance(error, LostWorkerError) else "interrupted"
-        solution = Solution.of(kept.choice, kept.fits, len(tried), panels)
+        solution = Solution.of(kept.choice, spread_fits(problem, kept.fits, kept.choice), len(tried), panels)
         return solution._replace(remark=f"{reason}: {kept.remark}")
+
+
+def spread_fits(problem: Problem, fits: list[Fit], choice: Choice) -> list[Fit]:
+    """The models with their outputs as spread as held-out rows said."""
+    return [fit._replace(member=spread_member(problem, fit.member, choice.spread)) for fit in fits]
 
 
 def _give_panel(problem: Problem, choice: Choice, panels: Panels | None, job: Job) -> Job:

@@ -80,6 +80,7 @@ def keep_choice(problem: Problem, splits: list[Split], choice: Choice, make_job:
         return Kept(choice, fits, f"kept the best model of groups so far, {judged}")
     if not choice.fits:
         return Kept(choice, [fit_constant(problem)], f"kept a constant, better than what was tried: {judged}")
+    choice = choice._replace(spread=1.0)  # what is said of models of the search is of these as they are
     if not np.isfinite(score):
         remark = f"kept the finished model with the nearest number of features, {choice.candidate.n_features:g}"
         return Kept(choice, choice.fits, f"{remark}, not judged on held-out rows")

@@ -90,6 +90,10 @@ class Level:
         """Mean of these over the held-out rows."""
         return float(np.average(self.judged_losses, weights=self.weight))
 
+    def judge(self) -> None:
+        """Find what it is chosen by, which is kept."""
+        _ = self.judged_loss
+
     @property
     def median_open(self) -> float:
         """Open gates of the median held-out row."""
