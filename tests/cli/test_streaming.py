@@ -1,5 +1,7 @@
 """Predicting where the data are: Parquet files part by part, and partitions of Dask frames."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -56,6 +58,25 @@ def test_a_long_prediction_says_how_far_it_is(folder, tmp_path, monkeypatch, spe
     said = run("predict", folder / "m.lspin", folder / "parts", "-o", tmp_path / "p.csv").stderr
     assert "lspin: 3 of 5 parts predicted" in said  # two parts of each file of 40 rows, one of the file of 16
     assert run("predict", folder / "m.lspin", folder / "parts", "-o", tmp_path / "p.csv", "-q").stderr == ""
+
+
+def test_no_file_of_a_folder_that_is_read_is_replaced(folder, tmp_path):
+    parts = tmp_path / "parts"
+    shutil.copytree(folder / "parts", parts)
+    (tmp_path / "same").symlink_to(parts)
+    (tmp_path / "outside.parquet").write_bytes((parts / "0.parquet").read_bytes())
+    (parts / "3.parquet").symlink_to(tmp_path / "outside.parquet")
+    before = {path.name: path.read_bytes() for path in parts.iterdir()}
+    for output, reason in {
+        "parts/0.parquet": "is in the folder that the command reads",
+        "same/0.parquet": "is in the folder that the command reads",
+        "outside.parquet": "is what the command reads",
+        "parts/new.parquet": "is in the folder that the command reads",
+        "same/new.parquet": "is in the folder that the command reads",
+    }.items():
+        result = run("predict", folder / "m.lspin", parts, "-o", tmp_path / output, code=1)
+        assert reason in result.stderr
+    assert {path.name: path.read_bytes() for path in parts.iterdir()} == before
 
 
 def test_what_cannot_be_streamed_is_said(folder, tmp_path):

@@ -52,11 +52,12 @@ def predict(
     from lspin.fitting.progress import Progress
     from lspin.intake.streaming import count_parts, list_parquet, read_parts
 
-    say_replaced(output, check_output(output, reads=[model, table]), quiet)
+    files = list_parquet(table)
+    say_replaced(output, check_output(output, reads=[model, table, *files]), quiet)
     from lspin.cli.workflow import open_table, predict_parts, predict_table, score_known
 
     check_arguments(model, table)
-    if files := list_parquet(table):
+    if files:
         if as_json:
             raise ValueError("--json shows a whole table, and this one is read part by part: use --output")
         frames = predict_parts(model, read_parts(files), id_column, times)

@@ -37,7 +37,7 @@ def check_writable(
     path
         Where to write.
     reads
-        What the command reads: never replaced.
+        What the command reads: never replaced, and nothing is written to a folder of it.
     kind
         What is to be written. A file that is there and holds something else is replaced with ``force`` only.
     force
@@ -50,6 +50,8 @@ def check_writable(
     for read in reads:
         if _are_same(path, read):
             raise ValueError(f"{path} is what the command reads; give another name to write to")
+        if _is_within(path, read):
+            raise ValueError(f"{path} is in the folder that the command reads; write to another folder")
     if is_special(path):
         return False
     folder = Path(os.path.realpath(path)).parent
@@ -75,6 +77,12 @@ def _are_same(path: Path, read: str | Path) -> bool:
     except (OSError, ValueError):  # it is not there, or the standard input is no file
         return False
     return os.path.samestat(path.stat(), status)
+
+
+def _is_within(path: Path, read: str | Path) -> bool:
+    """Whether what is to be written would be in a folder that is read, by whatever names."""
+    folder = Path(os.path.realpath(read))
+    return folder.is_dir() and Path(os.path.realpath(path)).is_relative_to(folder)
 
 
 def _refuse_other_kind(path: Path, kind: Kind) -> None:
