@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -102,11 +103,16 @@ def speaking(monkeypatch, capsys):
 
 @pytest.fixture(scope="session")
 def browser():
-    """A browser without a window, where there is one."""
+    """A browser without a window, where there is one; what is waited for in its pages may take any time."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright")
     if CHROMIUM is None:
         pytest.skip("no chromium is found: apt-get install chromium, or set LSPIN_CHROMIUM")
     with playwright.sync_playwright() as runner:
         found = runner.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield found
+        yield SimpleNamespace(new_page=lambda **options: wait_for_ever(found.new_page(**options)))
         found.close()
+
+
+def wait_for_ever(page):
+    page.set_default_timeout(0)
+    return page

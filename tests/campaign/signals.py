@@ -1,5 +1,6 @@
 """Interrupts and kills while a model is fitted: the old file or a whole new one, and nothing else."""
 
+import contextlib
 import os
 import re
 import signal
@@ -142,5 +143,12 @@ def write_table(path):
 def list_shared(pid):
     """Names of what a process left in shared memory, where the system shows it."""
     folder = Path("/dev/shm")
-    notes = [path for path in folder.glob("lspin-*") if f"-{pid}-" in path.read_text()]
+    notes = [path for path in folder.glob("lspin-*") if f"-{pid}-" in read_if_there(path)]
     return [path.name for path in [*folder.glob(f"*-{pid}-*"), *folder.glob(f"*_{pid}_*"), *notes]]
+
+
+def read_if_there(path):
+    """The text of a file, or nothing where it is another user's or has gone meanwhile."""
+    with contextlib.suppress(OSError):
+        return path.read_text()
+    return ""

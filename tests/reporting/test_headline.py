@@ -200,7 +200,7 @@ def test_two_values_are_a_share_and_all_rows_use_the_same_in_words(browser, sexe
     path = tmp_path / "r.html"
     path.write_text(fill_template(content), encoding="utf-8")
     window = browser.new_page()
-    window.goto(path.as_uri(), timeout=0)
+    window.goto(path.as_uri())
     window.wait_for_selector("html[data-ready=yes]")
     assert "All samples use all 3 features." in window.text_content("#strongest")
     assert "too few rows to tell" in window.text_content("#calibration")
@@ -223,7 +223,7 @@ def test_a_model_without_features_is_said_to_be_one_and_has_no_map(browser, line
     assert content["headline"]["verdict"].startswith("No feature was found to help")
     assert content["map"] is None
     window = browser.new_page()
-    window.goto(path.as_uri(), timeout=0)
+    window.goto(path.as_uri())
     window.wait_for_selector("html[data-ready=yes]")
     assert not window.locator("#cohort").is_visible()
     assert "Cohort map" not in window.text_content("nav")

@@ -337,7 +337,7 @@ def test_a_leaderboard_is_a_section_if_it_is_given(classifier, table, labels, br
     eval_set = (table[0][60:], labels[60:])
     report(classifier, table[0], labels, path, eval_set=eval_set, leaderboard=board, audits=False)
     window = browser.new_page()
-    window.goto(path.as_uri(), timeout=0)
+    window.goto(path.as_uri())
     window.wait_for_selector("html[data-ready=yes]")
     shown = window.locator("#leaderboard tbody tr")
     assert shown.count() == len(board.frame) == 2
@@ -503,12 +503,11 @@ def opened(browser, page):
     """The page in a window; what goes wrong in it fails the test."""
     wrongs = []
     window = browser.new_page(viewport={"width": 1400, "height": 900})
-    window.set_default_timeout(0)
     window.on("console", lambda message: wrongs.append(message.text) if message.type == "error" else None)
     window.on("pageerror", lambda error: wrongs.append(str(error)))
     window.on("dialog", lambda dialog: (wrongs.append(dialog.message), dialog.dismiss()))
     window.on("request", lambda request: wrongs.append(request.url) if "file://" not in request.url else None)
-    window.goto(page.as_uri(), timeout=0)
+    window.goto(page.as_uri())
     window.wait_for_selector("html[data-ready=yes]")
     yield window
     window.close()
@@ -594,7 +593,7 @@ def test_a_suspicious_sample_is_a_link_to_its_page(browser, content, tmp_path):
     path = tmp_path / "r.html"
     path.write_text(fill_template({**content, "trust": trust}), encoding="utf-8")
     window = browser.new_page()
-    window.goto(path.as_uri(), timeout=0)
+    window.goto(path.as_uri())
     links = window.locator("#trust figure a")
     assert links.all_text_contents() == ["P8", "P3"]
     links.nth(1).focus()
@@ -609,7 +608,7 @@ def test_findings_of_the_checks_stand_under_the_verdict(browser, opened, content
     path = tmp_path / "r.html"
     path.write_text(fill_template({**content, "trust": {**content["trust"], "checks": checks}}), encoding="utf-8")
     window = browser.new_page()
-    window.goto(path.as_uri(), timeout=0)
+    window.goto(path.as_uri())
     assert "the data checks found 2 things to look at" in window.text_content("#warning")
     assert window.locator("#trust .note li").all_text_contents()[0] == "A column gives the answer away"
     window.close()
@@ -676,7 +675,7 @@ def test_tiny_contributions_share_a_row_until_they_are_asked_for(browser, conten
         fill_template({**changed, "headline": {**content["headline"], "example": row}}), encoding="utf-8"
     )
     window = browser.new_page()
-    window.goto(path.as_uri(), timeout=0)
+    window.goto(path.as_uri())
     rows = window.locator("#sheet tbody tr:not(.sum)")
     n_tiny = last - first - 2
     assert n_tiny >= 3

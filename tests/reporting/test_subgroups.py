@@ -110,7 +110,7 @@ def test_a_page_shows_the_groups_and_is_no_wider_than_the_window(browser, page, 
     wrongs = []
     window = browser.new_page(viewport={"width": width, "height": 900})
     window.on("pageerror", lambda error: wrongs.append(str(error)))
-    window.goto(page.as_uri(), timeout=0)
+    window.goto(page.as_uri())
     window.wait_for_selector("html[data-ready=yes]")
     cards = window.locator("#groups li").all_text_contents()
     assert len(cards) == len(content["groups"])
@@ -138,7 +138,7 @@ def test_groups_told_by_yes_and_no_say_which(browser, tmp_path):
     ]
     assert {told["fever"] for told in directions} == {"high", "low"}
     window = browser.new_page()
-    window.goto(path.as_uri(), timeout=0)
+    window.goto(path.as_uri())
     window.wait_for_selector("html[data-ready=yes]")
     for told, card in zip(directions, window.locator("#groups li").all_text_contents(), strict=True):
         assert ("fever: yes" if told["fever"] == "high" else "fever: no") in card

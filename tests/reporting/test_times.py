@@ -140,7 +140,7 @@ def test_a_sample_has_its_curve_beside_the_cohorts_and_its_risks(browser, page, 
     wrongs = []
     window = browser.new_page(viewport={"width": width, "height": 900})
     window.on("pageerror", lambda error: wrongs.append(str(error)))
-    window.goto(page.as_uri(), timeout=0)
+    window.goto(page.as_uri())
     window.wait_for_selector("html[data-ready=yes]")
     assert window.locator("#sample-curve polyline").count() == 2
     assert window.locator("#sample-curve .band").count() == 2
