@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lspin import LSPINClassifier, LSPINCox, LSPINRegressor, load
-from lspin.fitting import ensemble
+from lspin.fitting import contest, ensemble
+from lspin.fitting.ensemble import FitInterruptedWarning
 
 N = 240
 COUNTING, TELLING = [f"gene{i}" for i in range(6)], ["marker0", "marker1"]
@@ -225,3 +226,23 @@ def test_a_sparse_table_has_no_panel():
     X = sp.csr_array(np.eye(20)[:, :5])
     with pytest.raises(ValueError, match="n_panel=2 needs a dense table"):
         LSPINRegressor(n_panel=2).fit(X, np.arange(20.0))
+
+
+@pytest.mark.parametrize(("n_judged", "n_sizes"), [(9, 1), (200, 3)])
+def test_an_interrupt_in_the_search_keeps_the_best_panel_so_far(n_judged, n_sizes, monkeypatch):
+    judged = []
+
+    def press(*rest):
+        if len(judged) == n_judged:
+            raise KeyboardInterrupt
+        judged.append(make_level(*rest))
+        return judged[-1]
+
+    make_level = contest.make_level
+    monkeypatch.setattr(contest, "make_level", press)
+    model = LSPINRegressor(n_panel=8, random_state=0)
+    with pytest.warns(FitInterruptedWarning, match="^interrupted: kept the best model of groups so far, R²"):
+        model.fit(COHORT[:120], SIGNAL[:120], eval_set=(COHORT[120:180], SIGNAL[120:180]))
+    assert model.panel_path_["n_panel"].tolist() == [8, 4, 2, 1][:n_sizes][::-1]
+    assert 0 < len(model.columns_needed_) <= 8
+    assert model.score(COHORT[180:], SIGNAL[180:]) > 0.3

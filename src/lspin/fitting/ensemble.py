@@ -127,13 +127,13 @@ def solve(
     seeds = [draw_seed(rng) for _ in range(max(plan.n_members, plan.n_restarts))]
     splits = list_splits(problem, valid, plan.validation_fraction, split_seed)
     levels: list[Level] = []
-    cut: KeyboardInterrupt | None = None
+    cut = None if panels is None else panels.cut
     try:
         contender = _find_contender(problem, valid, plan, split_seed, panels, levels)
     except KeyboardInterrupt as error:
         take_note()
         contender, cut = contend_with_finished(problem, levels, plan.n_features), error
-    if panels is not None and NETWORKS in plan.starts:
+    if panels is not None and cut is None and NETWORKS in plan.starts:
         splits = panels.splits
     problem = replace(problem, n_valid=max((len(split.valid.target) for split in splits), default=0))
     tried = seeds[: plan.n_restarts if valid is not None else 1]

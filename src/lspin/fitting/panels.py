@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from lspin.core.interrupts import take_note
 from lspin.fitting.attempts import ask_trees
 from lspin.fitting.columns import RELATED, TREES, Orders, Source
 from lspin.fitting.contest import (
@@ -18,7 +19,8 @@ from lspin.fitting.contest import (
 )
 from lspin.fitting.groups import Panel, find_basis, look_at, predict_mixture, rebuild_basis
 from lspin.fitting.judging import excess
-from lspin.fitting.levels import AS_GOOD, Contender
+from lspin.fitting.keeping import contend_with_finished
+from lspin.fitting.levels import AS_GOOD, Contender, Level
 from lspin.fitting.path import Candidate, Split
 from lspin.fitting.problem import Problem, has_many_columns, is_wide
 from lspin.structure.divisions import WHOLE, Rule
@@ -57,15 +59,24 @@ class Panels:
     """
 
     def __init__(
-        self, problem: Problem, most: int, tried: list[Sized], sources: list[Source], splits: list[Split]
+        self,
+        problem: Problem,
+        most: int,
+        tried: list[Sized],
+        sources: list[Source],
+        splits: list[Split],
+        cut: KeyboardInterrupt | None = None,
     ) -> None:
+        self.cut = cut  # what ended the search before its time
         self._problem, self._most, self._tried = problem, most, tried
         self._sources, self._splits = sources, splits
         self._best = choose_size(tried, problem.tolerance) if tried else None
 
     @cached_property
     def for_networks(self) -> Panel:
-        """The panel of all rows that networks may use."""
+        """The panel of all rows that networks may use; that of groups, where the search was cut short."""
+        if self.cut is not None:
+            return self.for_groups
         return self._find(self._problem.rows, self._problem.encoding, self._chosen[0], self._most)
 
     @property
@@ -157,15 +168,31 @@ def find_panels(
         parts = () if n_fixed else TELLING
         sources = {size: list_sources(orders, rules, size - n_fixed, parts) for size in sizes}
         chosen = {size: choose_source(splits, orders, sources[size], size) for size in sizes}
-        tried = []
+        tried: list[Sized] = []
         for size, source in chosen.items():
             panels = [make_panel(*pair, source, size) for pair in zip(encodings, orders, strict=True)]
             narrow = [split._replace(panel=panel) for split, panel in zip(splits, panels, strict=True)]
-            contender = find_contender(narrow_problem(problem, size), narrow, n_features)
+            contender, cut = try_size(narrow_problem(problem, size), narrow, n_features)
             if contender is not None:
                 tried.append(Sized(size, source, contender))
+            if cut is not None and tried:
+                return Panels(problem, most, tried, [source], [], cut)
+            if cut is not None:
+                raise cut
     nonlinear = [Source(WHOLE, by=TREES)] if for_networks and suits_trees(problem, most) else []
     return Panels(problem, most, tried, [chosen[most], *nonlinear], for_networks)
+
+
+def try_size(
+    problem: Problem, splits: list[Split], n_features: int | None
+) -> tuple[Contender | None, KeyboardInterrupt | None]:
+    """The best model of groups of some columns; of those judged by then, where an interrupt ends that."""
+    found: list[Level] = []
+    try:
+        return find_contender(problem, splits, n_features, found), None
+    except KeyboardInterrupt as error:
+        take_note()
+        return contend_with_finished(problem, found, n_features), error
 
 
 def suits_trees(problem: Problem, most: int) -> bool:
