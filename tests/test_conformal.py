@@ -1,11 +1,15 @@
 """Conformal prediction: against MAPIE, against slow loops, and by how often drawn truth is covered."""
 
+import os
+import signal
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from lspin import LSPINClassifier, LSPINCox
+from conftest import QUICK
+from lspin import LSPINClassifier, LSPINCox, LSPINRegressor
 from lspin.baselines import CoxLasso
 from lspin.conformal import cross_conformal, split_conformal
 from lspin.survival import StepFunction, make_survival
@@ -130,6 +134,34 @@ def test_progress_is_shown_if_asked_for(speaking):
     assert speaking() == ""
     cross_conformal(LinearRegression(), X, Y, verbose=1)
     assert "lspin: 5 of at most 5 fits, 00:00 left" in speaking()
+
+
+class Dying(LinearRegression):
+    """It takes its process with it, unless there is a note that it has."""
+
+    def __init__(self, note=None):
+        super().__init__()
+        self.note = note
+
+    def fit(self, X, y):
+        if self.note is not None and not self.note.exists():
+            self.note.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().fit(X, y)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+def test_folds_of_a_worker_that_was_killed_are_fitted_again(tmp_path):
+    X, y = draw(40)
+    there = cross_conformal(Dying(tmp_path / "dead"), X, y, n_folds=3, n_jobs=2).predict_interval(X)
+    np.testing.assert_array_equal(there, cross_conformal(Dying(), X, y, n_folds=3).predict_interval(X))
+    assert (tmp_path / "dead").exists()
+
+
+def test_a_fold_that_is_cut_short_is_none(table, press_after):
+    press_after(3)
+    with pytest.raises(KeyboardInterrupt):
+        cross_conformal(LSPINRegressor(**QUICK, sparsity=0.01), *table, n_folds=2)
 
 
 def test_what_makes_no_sense_is_refused():

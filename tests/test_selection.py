@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from lspin import LSPINClassifier, LSPINRegressor
+from lspin.fitting.ensemble import FitInterruptedWarning
 from lspin.selection import _divide, bound_false, stability_selection
 from lspin.targets import Classes, Response
 
@@ -118,6 +119,25 @@ def test_progress_is_shown_if_asked_for(speaking):
     assert speaking() == ""
     stability_selection(TopCorrelations(), *draw(0), n_pairs=3, verbose=1)
     assert "lspin: 6 of at most 6 fits, 00:00 left" in speaking()
+
+
+class Interrupted(TopCorrelations):
+    """Ctrl-C is pressed in one of its fits."""
+
+    n_fits = 0
+
+    def fit(self, X, y):
+        Interrupted.n_fits += 1
+        if Interrupted.n_fits == 8:
+            raise KeyboardInterrupt
+        return super().fit(X, y)
+
+
+def test_an_interrupt_leaves_the_pairs_that_are_finished():
+    with pytest.warns(FitInterruptedWarning, match="^interrupted: kept the 3 of 10 pairs of halves"):
+        found = stability_selection(Interrupted(), *draw(0), n_pairs=10)
+    assert found.n_pairs == 3
+    pd.testing.assert_frame_equal(found.frame, stability_selection(TopCorrelations(), *draw(0), n_pairs=3).frame)
 
 
 def test_what_cannot_be_promised_is_refused():

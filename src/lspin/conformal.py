@@ -1,18 +1,18 @@
 """Conformal prediction: sets of classes, intervals and bounds that hold the truth as often as asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import delayed
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
+from lspin.fitting.ensemble import wanting_whole_fits
 from lspin.fitting.progress import Progress
-from lspin.fitting.running import run_beside
+from lspin.fitting.running import run_tasks
 from lspin.survival import StepFunction
 from lspin.targets import KINDS, Kind, kind_of
 
@@ -219,12 +219,11 @@ def cross_conformal(
     parting = KFold if strata is None else StratifiedKFold
     strata = np.zeros(len(target)) if strata is None else strata
     folds = list(parting(n_folds, shuffle=True, random_state=random_state).split(strata, strata))
-    models = []
-    calls = (delayed(_fit)(estimator, X, target, train) for train, _ in folds)
+    tasks = [(estimator, X, target, train) for train, _ in folds]
+    done: dict[int, Any] = {}
     with Progress(n_folds, shown=verbose > 0) as progress:
-        for model in run_beside(calls, n_jobs):
-            models.append(model)
-            progress.finish_fit()
+        run_tasks(_fit, tasks, n_jobs=n_jobs, progress=progress, done=done)
+    models = [done[place] for place in range(n_folds)]
     kind = _find_kind(models[0], by_class)
     codes = np.searchsorted(kind.labels, target) if kind.labels is not None else None
     _refuse_absent(models, kind)
@@ -244,8 +243,11 @@ def _read_target(estimator: Any, y: Any) -> tuple[np.ndarray, np.ndarray | None]
     return target, target if hasattr(estimator, "predict_proba") else None
 
 
-def _fit(estimator: Any, X: Any, target: np.ndarray, train: np.ndarray) -> Any:
-    return clone(estimator).fit(_safe_indexing(X, train), target[train])
+def _fit(
+    estimator: Any, X: Any, target: np.ndarray, train: np.ndarray, report: Callable[..., None] | None = None
+) -> Any:
+    with wanting_whole_fits():
+        return clone(estimator).fit(_safe_indexing(X, train), target[train])
 
 
 def _find_kind(model: Any, by_class: bool) -> Kind:

@@ -1,16 +1,18 @@
 """Stability selection: the features that halves of a cohort select again and again, and how many may be false."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import delayed
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from lspin.fitting.ensemble import wanting_whole_fits, warn_of_cut
+from lspin.fitting.path import take_whole
 from lspin.fitting.progress import Progress
-from lspin.fitting.running import run_beside
+from lspin.fitting.running import LostWorkerError, run_tasks
 from lspin.targets import kind_of
 
 WORST, UNIMODAL = "worst case", "unimodal"
@@ -141,18 +143,24 @@ def stability_selection(
         raise ValueError(f"threshold must be above 0.5 and at most 1, got {threshold!r}")
     X = X if hasattr(X, "shape") else np.asarray(X)
     halves = _divide(estimator, y, X.shape[0], n_pairs, random_state)
-    chosen = np.zeros(X.shape[1])
-    calls = (delayed(_select)(estimator, X, y, rows, min_share, most) for rows in halves)
-    with Progress(len(halves), shown=verbose > 0) as progress:
-        for is_chosen in run_beside(calls, n_jobs):
-            chosen += is_chosen
-            progress.finish_fit()
+    tasks = [(estimator, X, y, rows, min_share, most) for rows in halves]
+    done: dict[int, np.ndarray] = {}
+    try:
+        with Progress(len(halves), shown=verbose > 0) as progress:
+            run_tasks(_select, tasks, n_jobs=n_jobs, progress=progress, done=done)
+    except (KeyboardInterrupt, LostWorkerError) as error:
+        n_whole = sum(map(bool, take_whole(done, len(halves), 2)))
+        if n_whole == 0:
+            raise
+        warn_of_cut(error, f"kept the {n_whole} of {n_pairs} pairs of halves that are finished")
+    pairs = [pair for pair in take_whole(done, len(halves), 2) if pair]
+    chosen = np.sum(pairs, axis=(0, 1))
     names = list(X.columns) if hasattr(X, "columns") else [f"x{column}" for column in range(X.shape[1])]
     return _conclude(
-        pd.Series(chosen / len(halves), pd.Index(names, name="feature"), name="frequency"),
+        pd.Series(chosen / (2 * len(pairs)), pd.Index(names, name="feature"), name="frequency"),
         max_false=max_false,
         threshold=threshold,
-        n_pairs=n_pairs,
+        n_pairs=len(pairs),
         assumption=assumption,
     )
 
@@ -240,10 +248,19 @@ def _divide(estimator: Any, y: Any, n_rows: int, n_pairs: int, seed: int) -> lis
     return halves
 
 
-def _select(estimator: Any, X: Any, y: Any, rows: np.ndarray, min_share: float, most: int | None) -> np.ndarray:
+def _select(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    rows: np.ndarray,
+    min_share: float,
+    most: int | None,
+    report: Callable[..., None] | None = None,
+) -> np.ndarray:
     """Whether a fit to some rows selects each feature."""
     part = _safe_indexing(X, rows)
-    model = clone(estimator).fit(part, _take(y, rows))
+    with wanting_whole_fits():
+        model = clone(estimator).fit(part, _take(y, rows))
     shares = np.asarray(model.selected(part).mean(axis=0), float).ravel()
     chosen = (shares > 0) & (shares >= min_share)
     if most is not None and chosen.sum() > most:

@@ -14,10 +14,12 @@ from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
 import lspin
+from conftest import QUICK
 from lspin import plots
 from lspin.cli.commands import app
 from lspin.comparison.board import find_task
 from lspin.comparison.contenders import PENALTIES, OnNumbers, list_contenders
+from lspin.fitting.ensemble import FitInterruptedWarning
 from lspin.survival import make_survival
 
 RNG = np.random.default_rng(0)
@@ -53,6 +55,36 @@ def test_progress_is_shown_if_asked_for(speaking):
     assert speaking() == ""
     lspin.compare(X, RESPONSE, methods=["constant", "ridge"], n_folds=4, verbose=1)
     assert "lspin: 8 of at most 8 fits, 00:00 left" in speaking()
+
+
+class Interrupted(LinearRegression):
+    """Ctrl-C is pressed in one of its fits."""
+
+    n_fits = 0
+
+    def fit(self, X, y):
+        Interrupted.n_fits += 1
+        if Interrupted.n_fits == 3:
+            raise KeyboardInterrupt
+        return super().fit(X, y)
+
+
+def test_an_interrupt_leaves_the_folds_that_are_finished():
+    extra = {"ours": Interrupted()}
+    with pytest.warns(FitInterruptedWarning, match="^interrupted: kept the 2 of 4 folds that are finished$"):
+        board = lspin.compare(X, RESPONSE, methods=["constant"], extra=extra, n_folds=4)
+    by_hand = score_by_hand(LinearRegression(), RESPONSE)[:2]
+    np.testing.assert_allclose(board.folds.loc[board.folds["method"] == "ours", "r2"], by_hand)
+    assert board.frame.loc["ours", "r2"] == pytest.approx(by_hand.mean())
+    assert 0 < board.frame.loc["ours", "calibration_error"] < 0.2
+    assert f"Mean over 2 folds of {N // 2} rows" in board.how
+
+
+def test_a_fit_that_is_cut_short_is_not_judged(press_after):
+    press_after(3)
+    extra = {"ours": lspin.LSPINRegressor(**QUICK, sparsity=0.01)}
+    with pytest.raises(KeyboardInterrupt):
+        lspin.compare(X, RESPONSE, methods=[], extra=extra, n_folds=4)
 
 
 def test_a_given_estimator_is_judged_beside_the_others():

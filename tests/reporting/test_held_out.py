@@ -19,3 +19,9 @@ def test_the_copy_shows_its_progress_if_the_report_does(verbose, monkeypatch, sp
     compare(model, X, Y, eval_set=None, random_state=0, verbose=verbose)
     assert seen == [verbose]
     assert ("lspin: 3 of 3 models judged, 00:00 left" in speaking()) == bool(verbose)
+
+
+def test_a_copy_that_is_cut_short_is_not_judged(regressor, table, press_after):
+    press_after(3)
+    with pytest.raises(KeyboardInterrupt):
+        compare(regressor, *table, eval_set=None, random_state=0)

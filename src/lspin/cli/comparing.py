@@ -1,5 +1,6 @@
 """The command ``lspin compare``: a leaderboard of methods on a table in a file."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -92,21 +93,26 @@ def compare(
     )
     say_remarks([*outcome.remarks, *chosen.remarks], quiet)
     from lspin.comparison.board import compare as judge
+    from lspin.fitting.ensemble import FitInterruptedWarning
 
     n_rows, n_columns = chosen.X.shape
     say(f"Comparing on {n_rows:,} rows x {n_columns:,} features in {folds} folds.", quiet=quiet)
-    board = judge(
-        chosen.X,
-        outcome.target,
-        task=outcome.task,
-        methods=split_methods(methods),
-        n_folds=folds,
-        pos_label=outcome.pos_label,
-        tunes=tune,
-        n_jobs=jobs,
-        random_state=seed,
-        verbose=int(not quiet),
-    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FitInterruptedWarning)
+        board = judge(
+            chosen.X,
+            outcome.target,
+            task=outcome.task,
+            methods=split_methods(methods),
+            n_folds=folds,
+            pos_label=outcome.pos_label,
+            tunes=tune,
+            n_jobs=jobs,
+            random_state=seed,
+            verbose=int(not quiet),
+        )
+    for text in dict.fromkeys(str(one.message) for one in caught if one.category is FitInterruptedWarning):
+        say(f"{text[0].upper()}{text[1:]}.")
     for name, reason in board.failed.items():
         say(f"  ! Warning: {name} failed: {reason}")
     if figure is not None:

@@ -15,8 +15,9 @@ from threadpoolctl import threadpool_limits
 
 from lspin.comparison.contenders import AS_IT_COMES, FAMILIAR, RIVAL, Contender, list_contenders
 from lspin.comparison.tuning import choose_settings
+from lspin.fitting.ensemble import wanting_whole_fits, warn_of_cut
 from lspin.fitting.progress import Progress
-from lspin.fitting.running import run_tasks
+from lspin.fitting.running import LostWorkerError, run_tasks
 from lspin.intake.outcomes import guess_task
 from lspin.tables.grid import Grid, Rows
 from lspin.tables.labels import list_target
@@ -45,7 +46,7 @@ class Leaderboard:
     frame: pd.DataFrame
     folds: pd.DataFrame
     failed: dict[str, str]
-    n_rows: int
+    n_rows: int  # that were held out
     n_folds: int
 
     def __repr__(self) -> str:
@@ -200,10 +201,24 @@ def compare(
     jobs = [(name, place) for place in range(n_folds) for name in contenders]
     tasks = [(contenders[name], kind, X, target, folds[place], random_state) for name, place in jobs]
     done: dict[int, Judged | str] = {}
-    with Progress(len(jobs), shown=verbose > 0) as progress:
-        run_tasks(_judge, tasks, n_jobs=n_jobs, progress=progress, done=done)
-    judged = {job: done[place] for place, job in enumerate(jobs)}
-    return _gather(kind, target, contenders, folds, judged)
+    try:
+        with Progress(len(jobs), shown=verbose > 0) as progress:
+            run_tasks(_judge, tasks, n_jobs=n_jobs, progress=progress, done=done)
+    except (KeyboardInterrupt, LostWorkerError) as error:
+        n_whole = len(_list_whole(done, len(contenders), n_folds))
+        if n_whole == 0:
+            raise
+        warn_of_cut(error, f"kept the {n_whole} of {n_folds} folds that are finished")
+    whole = _list_whole(done, len(contenders), n_folds)
+    places = {job: place for place, job in enumerate(jobs)}
+    judged = {name: [done[places[name, fold]] for fold in whole] for name in contenders}
+    return _gather(kind, target, contenders, [folds[fold] for fold in whole], judged)
+
+
+def _list_whole(done: Mapping[int, Any], n_methods: int, n_folds: int) -> list[int]:
+    """The folds of which all methods are done."""
+    first = [fold * n_methods for fold in range(n_folds)]
+    return [fold for fold, start in enumerate(first) if all(start + n in done for n in range(n_methods))]
 
 
 # Reading -----------------------------------------------------------------------------------------------------
@@ -285,7 +300,8 @@ def _judge(
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # each fit of each fold would say the same
             start = time.perf_counter()
-            model = _fit(contender, kind, X_train, y_train, seed)
+            with wanting_whole_fits():
+                model = _fit(contender, kind, X_train, y_train, seed)
             seconds = time.perf_counter() - start
             judge = kind.judge(y_train, y_test)
             rng = np.random.default_rng(seed)
@@ -316,12 +332,12 @@ def _gather(
     target: np.ndarray,
     contenders: Mapping[str, Contender],
     folds: list[Fold],
-    judged: Mapping[tuple[str, int], Judged | str],
+    judged: Mapping[str, Sequence[Judged | str]],
 ) -> Leaderboard:
     metrics = kind.judge(target, target).metrics
     rows, by_fold, failed = {}, [], {}
     for name, contender in contenders.items():
-        parts = [judged[name, place] for place in range(len(folds))]
+        parts = judged[name]
         done = [part for part in parts if isinstance(part, Judged)]
         if len(done) < len(parts):
             failed[name] = next(part for part in parts if isinstance(part, str))
@@ -337,7 +353,8 @@ def _gather(
     frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
     if len(frame):
         frame = frame.sort_values(metrics[0].key, ascending=metrics[0].better == "low", kind="stable")
-    return Leaderboard(kind.task, metrics, frame, pd.DataFrame(by_fold), failed, len(target), len(folds))
+    n_judged = sum(len(fold.test) for fold in folds)
+    return Leaderboard(kind.task, metrics, frame, pd.DataFrame(by_fold), failed, n_judged, len(folds))
 
 
 def _list_fold(name: str, place: int, part: Judged) -> dict[str, Any]:
@@ -361,7 +378,8 @@ def _mean_score(metric: Metric, parts: list[Judged]) -> dict[str, float]:
 
 def _calibrate(kind: Kind, target: np.ndarray, folds: list[Fold], parts: list[Judged]) -> float:
     """Mean distance of predicted and observed outcome over bins of all rows, each predicted while held out."""
-    order = np.argsort(np.concatenate([fold.test for fold in folds]))
+    tested = np.concatenate([fold.test for fold in folds])
+    order, target = np.argsort(tested), target[np.sort(tested)]
     mixed = np.random.default_rng(0).permutation(len(order))  # equal predictions must not be binned by their place
     order, target = order[mixed], target[mixed]
     forecasts = [part.forecast for part in parts if part.forecast is not None]

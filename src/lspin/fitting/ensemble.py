@@ -1,5 +1,8 @@
 """From a problem to fitted members: choose the sparsity as asked, then train every member with it."""
 
+import contextlib
+import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple, Self
 
@@ -52,6 +55,28 @@ N_PANEL_FOLDS = 7  # of a small table, where panels of several sizes are judged 
 
 class FitInterruptedWarning(ConvergenceWarning):
     """A fit was interrupted from the keyboard; what was learned by then is kept."""
+
+
+@contextlib.contextmanager
+def wanting_whole_fits() -> Iterator[None]:
+    """Within, a fit that is cut short raises KeyboardInterrupt: what it is a part of would judge another model."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FitInterruptedWarning)
+        try:
+            yield
+        except FitInterruptedWarning:
+            raise KeyboardInterrupt from None
+
+
+def say_cut(error: BaseException, kept: str) -> str:
+    """A sentence of what ended a fit, or several, before their time, and what is kept."""
+    return f"{error if isinstance(error, LostWorkerError) else 'interrupted'}: {kept}"
+
+
+def warn_of_cut(error: BaseException, kept: str) -> None:
+    """Warn the one who called for several fits that they were cut short."""
+    take_note()
+    warnings.warn(say_cut(error, kept), FitInterruptedWarning, stacklevel=3)
 
 
 class Plan(NamedTuple):
@@ -158,9 +183,8 @@ def solve(
     except (KeyboardInterrupt, LostWorkerError) as error:
         take_note()
         kept = keep_finished(problem, splits, contender, ledger, plan_job, plan.n_members, error)
-        reason = str(error) if isinstance(error, LostWorkerError) else "interrupted"
         solution = Solution.of(kept.choice, spread_fits(problem, kept.fits, kept.choice), len(tried), panels)
-        return solution._replace(remark=f"{reason}: {kept.remark}")
+        return solution._replace(remark=say_cut(error, kept.remark))
 
 
 def spread_fits(problem: Problem, fits: list[Fit], choice: Choice) -> list[Fit]:

@@ -67,7 +67,7 @@ def run_tasks(
         try:
             tasks = Tasks(function, arguments)
             calls = (delayed(run_one)(tasks, place) for place in missing)
-            with cancelling(run_beside(calls, n_jobs, ordered=False)) as results:
+            with cancelling(run_beside(calls, n_jobs)) as results:
                 for place, result in results:
                     done[place] = result
                     progress.finish_fit()
@@ -82,18 +82,17 @@ def run_tasks(
                 ) from error
 
 
-def run_beside(calls: Iterable[Any], n_jobs: int | None, *, ordered: bool = True) -> Iterable[Any]:
-    """The results of calls, as ``joblib.delayed`` makes them: one by one where the backend can.
+def run_beside(calls: Iterable[Any], n_jobs: int | None) -> Iterable[Any]:
+    """The results of calls, as ``joblib.delayed`` makes them: each as soon as it is there, where the backend can.
 
     Workers end with this process, however it ends, and never see Ctrl-C, which a terminal sends to all.
     """
     backend = get_active_backend()[0]
     # Some backends, as that of Ray, have their results all at once only.
     comes_one_by_one = getattr(backend, "supports_return_generator", False)
-    one_by_one = "generator" if ordered else "generator_unordered"
     parallel = Parallel(
         n_jobs=n_jobs,
-        return_as=one_by_one if comes_one_by_one else "list",
+        return_as="generator_unordered" if comes_one_by_one else "list",
         batch_size=1,
         **beginning(backend),
     )

@@ -13,6 +13,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
+from lspin.fitting.ensemble import wanting_whole_fits
 from lspin.fitting.progress import Progress
 from lspin.survival import kaplan_meier
 from lspin.tables.reading import as_numbers, columns_of_inputs, read_table
@@ -200,7 +201,8 @@ def _refit(estimator: Any, parts: Parts, chosen: np.ndarray, *, n_features: floa
         copy.set_params(affinity=np.asarray(copy.affinity)[np.ix_(chosen, chosen)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit of all rows has said it
-        return copy.fit(parts.X, parts.y)
+        with wanting_whole_fits():
+            return copy.fit(parts.X, parts.y)
 
 
 # Contenders --------------------------------------------------------------------------------------------------
@@ -245,7 +247,8 @@ def _contend_survival(judge: TimesJudge, parts: Parts, random_state: int) -> Ite
     network = DeepSurv(weight_decay=NETWORK_DECAY, random_state=random_state)
     notes = {"L1-Cox regression": "strength by cross-validation", "network": f"weight decay {NETWORK_DECAY:g}"}
     for model, (name, note) in zip((lasso, network), notes.items(), strict=True):
-        fitted = model.fit(parts.X, parts.y)
+        with wanting_whole_fits():
+            fitted = model.fit(parts.X, parts.y)
         yield Contender(name, note, _median_used(fitted, parts.X_test), judge.forecast(fitted, parts.X_test))
     everyone = kaplan_meier(parts.y).survival(judge.times)
     shared = np.tile(everyone, (len(parts.y_test), 1))
