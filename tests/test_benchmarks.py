@@ -78,7 +78,8 @@ EXPERIMENTS = (
     "speed_explain", "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_scale",
     "survival_batches", "published", "speed_originals", "memory_wide", "suite", "suite_wide",
     "wide_paper", "ordinary", "parts", "leakage", "cohort", "mnist", "mnist_small", "mnist_rotated",
-    "mnist_counts", "mnist_curve", "mnist_memory", "rows", "marker_genes", "cell_scale", "markers",
+    "mnist_counts", "mnist_curve", "mnist_memory", "rows", "marker_genes", "cell_scale", "markers", "noise",
+    "wide_cases",
 )  # fmt: skip
 OF_DIGITS = ("mnist", "mnist_small", "mnist_rotated", "mnist_counts", "mnist_curve", "mnist_memory")
 OF_REAL_TABLES = (

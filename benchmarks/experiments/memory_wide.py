@@ -1,14 +1,16 @@
 """Peak memory of a fit on wide tables: ``make bench-memory_wide ARGS="--seeds 0 --jobs 1"``, on Linux.
 
-A dense table of single precision and a sparse one, each fitted in a process of its own for two epochs: memory does
-not grow with their number. Counted is what the process and its workers have to themselves and their parts of what
-they share, above what was there before the table, the table itself included. A copy is the table as it is given.
+Dense tables of single precision and a sparse one, each fitted in a process of its own: by the package as it
+comes, and by linear networks for two epochs, since memory does not grow with their number. Counted is what the
+process and its workers have to themselves and their parts of what they share, above what was there before the
+table, the table itself included. A copy is the table as it is given.
 """
 
 import json
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +19,24 @@ import scipy.sparse as sp
 
 from benchmarks.experiment import Experiment, Results, conduct
 from benchmarks.figures import draw_bars
+from benchmarks.protocol import CpuTimer
 from benchmarks.runs import Case, Record, Run, describe
 from benchmarks.tables import describe_seeds, tabulate, write_markdown
 from lspin import LSPINClassifier
 
+LINEAR: dict[str, Any] = {"hidden_layer_sizes": (), "max_epochs": 2}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "one_price": {"sparsity": 0.01},
-    "automatic": {},
-    "four_members": {"sparsity": 0.01, "n_members": 4},
-    "four_members_two_jobs": {"sparsity": 0.01, "n_members": 4, "n_jobs": 2},
+    "default": {},
+    "one_price": LINEAR | {"sparsity": 0.01},
+    "automatic_networks": LINEAR,
+    "four_members": LINEAR | {"sparsity": 0.01, "n_members": 4},
+    "four_members_two_jobs": LINEAR | {"sparsity": 0.01, "n_members": 4, "n_jobs": 2},
 }
-CASES = (Case("dense", n_train=2000, n_columns=20_000), Case("sparse", n_train=50_000, n_columns=20_000))
+CASES = (
+    Case("dense", n_train=2000, n_columns=20_000),
+    Case("dense_small", n_train=136, n_columns=5748),
+    Case("sparse", n_train=50_000, n_columns=20_000),
+)
 STORED = 0.05  # part of the sparse table that is not 0
 PAUSE = 0.01  # seconds between two looks
 
@@ -36,7 +45,7 @@ def draw_table(case: Case, seed: int) -> tuple[Any, np.ndarray]:
     """Two classes that the first columns tell apart."""
     rng = np.random.default_rng(seed)
     shape = (case.n_train or 100, case.n_columns or 100)
-    if case.dataset == "dense":
+    if case.dataset != "sparse":
         X: Any = rng.standard_normal(shape, dtype=np.float32)
         return X, (X[:, :10].sum(axis=1) > 0).astype(int)
     X = sp.random_array(shape, density=STORED, rng=rng, format="csr", dtype=np.float32)
@@ -60,10 +69,11 @@ def measure_here(method: str, case: Case, seed: int) -> dict[str, float]:
     before = occupied()
     X, y = draw_table(case, seed)
     table = sum(part.nbytes for part in ((X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)))
-    with Watch() as watch:
-        LSPINClassifier((), max_epochs=2, random_state=seed, **SETTINGS[method]).fit(X, y)
+    with CpuTimer() as timer, Watch() as watch:
+        LSPINClassifier(random_state=seed, **SETTINGS[method]).fit(X, y)
     extra = watch.peak - before
-    return {"table_gigabytes": table / 2**30, "peak_gigabytes": extra / 2**30, "copies": extra / table}
+    row = {"table_gigabytes": table / 2**30, "peak_gigabytes": extra / 2**30, "copies": extra / table}
+    return row | ({"cpu_s": timer.seconds - watch.seconds} if method == "default" else {})
 
 
 class Watch:
@@ -71,6 +81,7 @@ class Watch:
 
     peak: int  # bytes
     n_looks: int
+    seconds: float  # of processor time that the looks took
 
     def __enter__(self) -> "Watch":
         self.peak, self.n_looks = 0, 0
@@ -87,6 +98,7 @@ class Watch:
         while not self._is_over.wait(PAUSE):
             self.peak = max(self.peak, occupied())
             self.n_looks += 1
+        self.seconds = time.thread_time()
 
 
 def occupied() -> int:
@@ -116,6 +128,7 @@ def report(results: Results) -> None:
         "Peak in copies of the table, its own included": tabulate(frame, "copies", columns="dataset", digits=2),
         "Peak in gigabytes": tabulate(frame, "peak_gigabytes", columns="dataset", digits=2),
         "The table in gigabytes": tabulate(frame, "table_gigabytes", columns="dataset", digits=2),
+        "CPU seconds of the whole of `fit`": tabulate(frame, "cpu_s", columns="dataset", digits=1),
     }
     sizes = frame.drop_duplicates("dataset")
     shapes = [f"{row.dataset} {row.n_train:,} × {row.n_columns:,}" for row in sizes.itertuples()]
@@ -123,6 +136,13 @@ def report(results: Results) -> None:
     write_markdown(results.folder / "memory_wide.md", "Memory on wide tables", parts, frame, caption)
     dense = frame[frame["dataset"] == "dense"]
     draw_bars(dense, "copies", "copies of the dense table at the peak", results.folder / "memory_wide.png")
+
+
+def suits(method: str, case: Case) -> bool:
+    """The default on dense tables, networks on the larger one; those of one price on the sparse table, too."""
+    if method == "default":
+        return case.dataset != "sparse"
+    return case.dataset == "dense" or (case.dataset == "sparse" and method == "one_price")
 
 
 EXPERIMENT = Experiment(
@@ -133,7 +153,7 @@ EXPERIMENT = Experiment(
     quick_cases=(Case("dense", n_train=40, n_columns=60),),
     report=report,
     measure=measure,
-    applies=lambda method, case: case.dataset == "dense" or method == "one_price",
+    applies=suits,
 )
 
 if __name__ == "__main__":
