@@ -46,8 +46,8 @@ CAPTION = (
     "coefficients of opposite sign. `between`: rows lie anywhere between two groups, and their response between "
     "those of the two. `modifier`: the effect of a column grows with a score that fifteen columns show. `eight`: "
     "eight groups. `survival` and `counts`: three groups, with exponential times (about a third censored) or "
-    "Poisson counts. Ours as it comes (`random_state=0`, `loss='poisson'` for counts). LASSO and LASSO in clusters "
-    "as in `suite`; of survival times a Cox regression with an L1 penalty, of counts squared error."
+    "Poisson counts. Ours as it comes (`random_state=0`, `loss='poisson'` for counts). LASSO and LASSO in "
+    "clusters as in `suite`; of survival times a Cox regression with an L1 penalty, of counts squared error."
 )
 
 

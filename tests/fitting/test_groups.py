@@ -379,6 +379,28 @@ def test_a_survival_model_of_one_group_is_cox_regression():
     np.testing.assert_allclose(np.mean(means, axis=0), X[:, used].mean(axis=0), atol=0.05)
 
 
+def test_two_groups_of_survival_times_have_hazards_of_their_own():
+    rng = np.random.default_rng(0)
+    group = np.arange(N) % 2
+    X = rng.normal(size=(N, 8))
+    X[:, :3] += 3 * group[:, None]  # tell the groups
+    risk = np.where(group == 0, 1.5 * X[:, 3], -1.5 * X[:, 4])
+    time, leaves = rng.exponential(np.exp(-risk)), rng.exponential(3.0, N)
+    y = (np.minimum(time, leaves), time <= leaves)
+    model = LSPINCox(start="groups", random_state=0).fit(X, y)
+    assert len(model.structure_) == 2
+    selected = model.selected(X)[:, 3:]
+    assert ([selected[group == k].mean(axis=0).argmax() for k in (0, 1)] == np.array([0, 1])).all()
+    assert selected.mean() < 0.3
+    # Moving a column by 1 changes the log-hazard by its coefficient, and in the other group by nothing.
+    for column, slopes in ((3, (1.5, 0.0)), (4, (0.0, -1.5))):
+        moved = X.copy()
+        moved[:, column] += 1
+        change = model.predict(moved) - model.predict(X)
+        for k, slope in enumerate(slopes):
+            np.testing.assert_allclose(np.median(change[group == k]), slope, atol=0.3)
+
+
 def test_one_group_has_all_columns_in_the_end_even_copies_of_others():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 12))
