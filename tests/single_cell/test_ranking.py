@@ -150,6 +150,44 @@ def test_a_dask_array_gives_what_memory_gives(ranked, cells):
     assert adata.uns["lspin"]["names"][group].tolist() == ranked.uns["lspin"]["names"][group].tolist()
 
 
+def read_lazily(folder, name, cells):
+    """Cells of a file or a Zarr store that stays on disk, obs and var as well."""
+    pytest.importorskip("xarray", reason="xarray is missing: pip install 'anndata[lazy]'")
+    pytest.importorskip("dask", reason="dask is missing: pip install 'anndata[lazy]'")
+    adata = as_anndata(cells)
+    adata.obs["type"] = adata.obs["type"].cat.reorder_categories(cells.type_names[::-1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of AnnData about the versions of Zarr, and that this is experimental
+        (adata.write_zarr if name.endswith("zarr") else adata.write_h5ad)(folder / name)
+        return anndata.experimental.read_lazy(folder / name)
+
+
+@pytest.mark.parametrize("name", ["cells.zarr", "cells.h5ad"])
+def test_lazily_read_cells_give_what_memory_gives(name, ranked, cells, tmp_path):
+    adata = read_lazily(tmp_path, name, cells)
+    rank_genes_groups(adata, "type", donors="donor", **QUICK)
+    result, in_memory = adata.uns["lspin"], as_anndata(cells)
+    assert result["names"].dtype.names == tuple(cells.type_names[::-1])  # categories in their order
+    rank_genes_groups(in_memory, "type", donors="donor", **QUICK)
+    for group in cells.type_names:
+        assert set(result["names"][group][:5]) == set(in_memory.uns["lspin"]["names"][group][:5])
+    assert list(explain_cells(adata, "cell3")["cell"].unique()) == ["cell3"]
+    predict(adata, ranked, key_added="again")
+    there = adata.to_memory().obs["again_prediction"]
+    pd.testing.assert_series_equal(there, ranked.obs["lspin_prediction"], check_names=False)
+
+
+def test_values_of_a_zarr_store_give_what_memory_gives(ranked, cells, tmp_path):
+    zarr = pytest.importorskip("zarr", reason="zarr is missing: pip install zarr")
+    adata = as_anndata(cells)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of AnnData about the versions of Zarr
+        adata.write_zarr(tmp_path / "cells.zarr")
+        adata.X = anndata.io.sparse_dataset(zarr.open(tmp_path / "cells.zarr", mode="r")["X"])
+    rank_genes_groups(adata, "type", **QUICK)
+    assert (adata.uns["lspin"]["names"] == ranked.uns["lspin"]["names"]).all()
+
+
 def test_groups_reference_mask_and_number_of_genes_are_as_asked(cells):
     adata = as_anndata(cells)
     adata.var["chosen"] = np.arange(adata.n_vars) % 2 == 0

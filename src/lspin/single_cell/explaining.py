@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from lspin.single_cell.annotations import list_names
 from lspin.single_cell.expression import SCALED, find_expression, normalise, take_cells
 from lspin.single_cell.models import find_model
 from lspin.single_cell.predicting import select_genes
@@ -52,11 +53,12 @@ def explain_cells(
         layer, use_raw = parameters["layer"], bool(parameters["use_raw"])
     expression = find_expression(adata, layer, use_raw, values)
     selector = select_genes(found, expression, gene_column)
-    places = find_cells(adata.obs_names, cells)
+    names = list_names(adata.obs)
+    places = find_cells(names, cells)
     rows = sp.vstack([take_cells(expression.matrix, place, place + 1) for place in places], format="csr")
     block = normalise(sp.csr_array(rows, dtype=np.float64), expression.form, expression.log_base) @ selector
     table = name_genes(found, block.toarray() if expression.form == SCALED else sp.csr_array(block))
-    return _list_reasons(found.explain(table), adata.obs_names[places].to_numpy())
+    return _list_reasons(found.explain(table), names[places].to_numpy())
 
 
 def find_cells(names: pd.Index, cells: Any) -> np.ndarray:

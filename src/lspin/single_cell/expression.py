@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from lspin.single_cell.annotations import read_annotations
+
 COUNTS, NORMALISED, LOGS, SCALED = "counts", "normalised", "log", "scaled"
 FORMS = (COUNTS, NORMALISED, LOGS, SCALED)
 MEANINGS = {
@@ -55,7 +57,7 @@ def find_expression(adata: Any, layer: str | None, use_raw: bool | None, values:
     matrix = adata.layers[layer] if layer is not None else adata.raw.X if from_raw else adata.X
     if matrix is None:
         raise ValueError("adata.X is empty: name a layer that holds the values")
-    var = adata.raw.var if from_raw else adata.var
+    var = read_annotations(adata.raw.var if from_raw else adata.var)
     refuse_duplicates(var.index)
     matrix = _by_rows(matrix)
     form = recognise(matrix) if values == "auto" else values

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from lspin.single_cell.annotations import list_names
 from lspin.single_cell.training import CellPredictions
 from lspin.tables.reading import is_anndata
 
@@ -45,7 +46,7 @@ def write_cells(
     adata.obs[f"{key}_prediction"] = pd.Categorical(labels, categories=names)
     adata.obs[f"{key}_confidence"] = np.where(known, said.confidence, np.nan)
     adata.obs[f"{key}_n_genes"] = np.diff(said.gates.indptr)
-    places = adata.var_names.get_indexer(genes)
+    places = list_names(adata.var).get_indexer(genes)
     here = np.flatnonzero(places >= 0)  # values of raw may be of genes that adata has not
     ones = np.ones(len(here), np.float32)
     spread = sp.csr_array((ones, (here, places[here])), shape=(len(genes), adata.n_vars))

@@ -1,10 +1,12 @@
 """Which cells belong to which group, and which of them are held out."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+
+from lspin.single_cell.annotations import read_annotations
 
 REST = "rest"
 HELD_OUT = 0.2  # of the cells
@@ -26,13 +28,14 @@ class Groups(NamedTuple):
         return everyone[everyone != group] if self.reference is None else np.array([self.reference])
 
 
-def read_groups(obs: pd.DataFrame, groupby: str, groups: str | Iterable[str], reference: str) -> Groups:
+def read_groups(obs: Any, groupby: str, groups: str | Iterable[str], reference: str) -> Groups:
     """The groups of a column of ``obs``, or an error that says what is wrong with them."""
-    labels = read_column(obs, groupby)
+    column = load_column(obs, groupby)
+    labels = column.astype(str)
     sizes = labels.value_counts()
     names = np.array(sorted(sizes.index))
-    if isinstance(labels_order := obs[groupby].dtype, pd.CategoricalDtype):
-        names = np.array([str(name) for name in labels_order.categories if str(name) in sizes.index])
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        names = np.array([str(name) for name in column.dtype.categories if str(name) in sizes.index])
     wanted = read_wanted(groups, names)
     for name in [*wanted, *([] if reference == REST else [str(reference)])]:
         if name not in names:
@@ -70,17 +73,18 @@ def read_wanted(groups: str | Iterable[str], names: np.ndarray) -> list[str]:
     return wanted
 
 
-def read_column(obs: pd.DataFrame, name: str) -> pd.Series:
-    """A column of ``obs`` as text, none of it missing."""
+def load_column(obs: Any, name: str) -> pd.Series:
+    """A column of ``obs``, none of it missing."""
     if name not in obs.columns:
         raise ValueError(f"obs has no column {name!r}; it has {', '.join(map(str, obs.columns[:8])) or 'none'}")
-    missing = obs[name].isna()
+    column = read_annotations(obs, [name])[name]
+    missing = column.isna()
     if missing.any():
         raise ValueError(
-            f"{missing.sum()} of {len(obs)} cells have no value in obs[{name!r}], the first is "
-            f"{obs.index[missing][0]!r}: leave them out with adata[adata.obs[{name!r}].notna()].copy()"
+            f"{missing.sum()} of {len(column)} cells have no value in obs[{name!r}], the first is "
+            f"{column.index[missing][0]!r}: leave them out with adata[adata.obs[{name!r}].notna()].copy()"
         )
-    return obs[name].astype(str)
+    return column
 
 
 def hold_out(groups: Groups, donors: pd.Series | None, rng: np.random.RandomState) -> np.ndarray:

@@ -31,9 +31,9 @@ def predict(
     Parameters
     ----------
     adata
-        New cells, in memory or backed by a file. Genes are matched by name: ``var_names`` and text columns of
-        ``var`` are compared with those of the model's cells. Missing genes are named in a warning and count as
-        not expressed; if more than half are missing, that is an error.
+        New cells, in memory, backed by a file or read lazily. Genes are matched by name: ``var_names`` and text
+        columns of ``var`` are compared with those of the model's cells. Missing genes are named in a warning and
+        count as not expressed; if more than half are missing, that is an error.
     model
         AnnData object on which :func:`lspin.single_cell.rank_genes_groups` was called, a file that
         :func:`lspin.single_cell.save` wrote, or what :func:`lspin.single_cell.load` returned.

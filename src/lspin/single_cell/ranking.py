@@ -10,9 +10,10 @@ from scipy.stats import false_discovery_control
 from sklearn.utils import check_random_state
 from tqdm.auto import tqdm
 
+from lspin.single_cell.annotations import list_names
 from lspin.single_cell.expression import MEANINGS, SCALED, Expression, find_expression
 from lspin.single_cell.fields import prepare_target, write_cells
-from lspin.single_cell.grouping import Groups, hold_out, read_column, read_groups
+from lspin.single_cell.grouping import Groups, hold_out, load_column, read_groups
 from lspin.single_cell.models import describe_cells, pack_model
 from lspin.single_cell.statistics import (
     Sums,
@@ -64,7 +65,8 @@ def rank_genes_groups(
     Parameters
     ----------
     adata
-        Cells, in memory or backed by a file (``backed="r"``), which is read some cells at a time.
+        Cells, in memory, backed by a file (``backed="r"``) or read lazily from a file or a Zarr store
+        (``anndata.experimental.read_lazy``). What is on disk is read some cells at a time, twice.
     groupby
         Column of ``obs`` with the groups.
     groups
@@ -143,7 +145,7 @@ def rank_genes_groups(
     expression = find_expression(adata, layer, use_raw, values)
     allowed = read_mask(mask_var, expression)
     rng = check_random_state(random_state)
-    is_held = hold_out(found, None if donors is None else read_column(adata.obs, donors), rng)
+    is_held = hold_out(found, None if donors is None else load_column(adata.obs, donors).astype(str), rng)
     # Sums of kept and of held-out cells apart: those who judge must not help to screen.
     apart = np.where(found.codes >= 0, found.codes + is_held * len(found.names), -1)
     with tqdm(total=1.0, disable=not settings.get("verbose"), desc="lspin: reading cells") as bar:
@@ -171,7 +173,7 @@ def rank_genes_groups(
     result["open"] = pd.DataFrame(opened.T, expression.genes, found.names)
     result["held_out"] = {"accuracy": fitted.held_out_accuracy, "n_cells": fitted.n_held_out}
     remarks = list_remarks(fitted, found, expression, whole, donors)
-    if n_beyond := int((~genes.isin(adata.var_names)).sum()):
+    if n_beyond := int((~genes.isin(list_names(adata.var))).sum()):
         remarks.append(f"{n_beyond} of the model's {len(genes)} genes are in raw only: layers lacks their gates.")
     result["remarks"] = np.array(remarks, dtype=object)
     result["model"] = pack_model(fitted.model)
