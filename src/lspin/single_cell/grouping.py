@@ -9,7 +9,7 @@ import pandas as pd
 from lspin.single_cell.annotations import read_annotations
 
 REST = "rest"
-HELD_OUT = 0.2  # of the cells
+HELD_OUT = 0.2  # of the cells judge a model; of the others, as many choose its price
 MOST_GROUPS = 0.5  # of the cells: a column with more different values is no grouping
 MOST_TRAINED = 50_000  # cells: more make a fit longer, not better
 
@@ -87,14 +87,48 @@ def load_column(obs: Any, name: str) -> pd.Series:
     return column
 
 
+class Roles(NamedTuple):
+    """What cells are for, before the last fit takes all of them."""
+
+    trains: np.ndarray  # (n_cells,), booleans
+    chooses: np.ndarray  # the price of a gate
+    judges: np.ndarray  # the accuracy that is reported: these cells had no part in the model
+
+
+def assign_roles(groups: Groups, donors: pd.Series | None, rng: np.random.RandomState) -> Roles:
+    """Divide the cells; those that judge come from other donors, and those that choose if it can be."""
+    judges = hold_out(groups, donors, rng)
+    left = groups._replace(codes=np.where(judges, -1, groups.codes))
+    chooses = np.zeros(len(judges), bool) if donors is None else _hold_out_donors(left, donors, rng)
+    if not chooses.any():
+        chooses = _hold_out_cells(left, rng)
+    return Roles((left.codes >= 0) & ~chooses, chooses, judges)
+
+
 def hold_out(groups: Groups, donors: pd.Series | None, rng: np.random.RandomState) -> np.ndarray:
     """Which cells are held out: a fifth of each group, or whole donors until these have a fifth of all cells."""
-    is_held = np.zeros(len(groups.codes), bool)
     if donors is None:
-        for code in range(len(groups.names)):
-            cells = rng.permutation(np.flatnonzero(groups.codes == code))
-            is_held[cells[: int(HELD_OUT * len(cells))]] = True
-        return is_held
+        return _hold_out_cells(groups, rng)
+    is_held = _hold_out_donors(groups, donors, rng)
+    if not is_held.any():
+        raise ValueError(
+            f"no donor of obs[{donors.name!r}] can be held out: without it a group would have no cells left to "
+            "learn from; leave donors out, so that cells are held out whatever donor they come from"
+        )
+    return is_held
+
+
+def _hold_out_cells(groups: Groups, rng: np.random.RandomState) -> np.ndarray:
+    is_held = np.zeros(len(groups.codes), bool)
+    for code in range(len(groups.names)):
+        cells = rng.permutation(np.flatnonzero(groups.codes == code))
+        is_held[cells[: int(HELD_OUT * len(cells))]] = True
+    return is_held
+
+
+def _hold_out_donors(groups: Groups, donors: pd.Series, rng: np.random.RandomState) -> np.ndarray:
+    """Whole donors, as long as each group keeps cells of others; none if that cannot be."""
+    is_held = np.zeros(len(groups.codes), bool)
     known = groups.codes >= 0
     for donor in rng.permutation(np.unique(donors[known])):
         candidate = is_held | ((donors == donor).to_numpy() & known)
@@ -102,11 +136,6 @@ def hold_out(groups: Groups, donors: pd.Series | None, rng: np.random.RandomStat
             is_held = candidate
         if is_held.sum() >= HELD_OUT * known.sum():
             break
-    if not is_held.any():
-        raise ValueError(
-            f"no donor of obs[{donors.name!r}] can be held out: without it a group would have no cells left to "
-            "learn from; leave donors out, so that cells are held out whatever donor they come from"
-        )
     return is_held
 
 

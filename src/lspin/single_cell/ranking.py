@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 from lspin.single_cell.annotations import list_names
 from lspin.single_cell.expression import MEANINGS, SCALED, Expression, find_expression
 from lspin.single_cell.fields import prepare_target, write_cells
-from lspin.single_cell.grouping import Groups, hold_out, load_column, read_groups
+from lspin.single_cell.grouping import Groups, assign_roles, load_column, read_groups
 from lspin.single_cell.models import describe_cells, pack_model
 from lspin.single_cell.statistics import (
     Sums,
@@ -107,14 +107,15 @@ def rank_genes_groups(
     ``uns["lspin"]``
         ``params``; ``names``, ``scores``, ``logfoldchanges``, ``pvals`` and ``pvals_adj`` (one field for each
         group, genes in the order of their scores); ``pts`` and ``pts_rest`` (share of the cells with a gene);
-        ``open`` (share of the cells of each group whose gate is open); ``held_out`` (accuracy on cells that the
-        model has not seen); ``remarks`` (what was recognised and done); ``model`` (for
+        ``open`` (share of the cells of each group whose gate is open); ``held_out`` (accuracy on cells that
+        neither train nor choose); ``remarks`` (what was recognised and done); ``model`` (for
         :func:`lspin.single_cell.predict` and :func:`lspin.single_cell.save`).
     ``layers["lspin_gates"]``
         Gates of each cell, sparse. They are open where a gene is used for the cell.
     ``obs["lspin_prediction"]``, ``obs["lspin_confidence"]``, ``obs["lspin_n_genes"]``
         Group that the model predicts, its probability, and how many gates are open. The cells are those it was
-        fitted on; ``uns["lspin"]["held_out"]`` is the honest accuracy.
+        fitted on; ``uns["lspin"]["held_out"]`` is the honest accuracy: a model learns from two thirds of the
+        cells, others choose its price, and the rest judge it.
     ``var["lspin_open"]``
         Share of all cells whose gate is open.
 
@@ -145,13 +146,13 @@ def rank_genes_groups(
     expression = find_expression(adata, layer, use_raw, values)
     allowed = read_mask(mask_var, expression)
     rng = check_random_state(random_state)
-    is_held = hold_out(found, None if donors is None else load_column(adata.obs, donors).astype(str), rng)
-    # Sums of kept and of held-out cells apart: those who judge must not help to screen.
-    apart = np.where(found.codes >= 0, found.codes + is_held * len(found.names), -1)
+    roles = assign_roles(found, None if donors is None else load_column(adata.obs, donors).astype(str), rng)
+    # Sums of the cells that train apart: those that choose and judge must not help to screen.
+    apart = np.where(found.codes >= 0, found.codes + ~roles.trains * len(found.names), -1)
     with tqdm(total=1.0, disable=not settings.get("verbose"), desc="lspin: reading cells") as bar:
         sums = sum_by_group(expression, apart, 2 * len(found.names), bar.update)
     settings = {"random_state": rng.randint(2**31 - 1), **settings}
-    fitted = fit_cells(expression, found, sums, is_held, allowed, settings, rng)
+    fitted = fit_cells(expression, found, sums, roles, allowed, settings, rng)
     said = predict_cells(fitted.model, _all_values(fitted, expression))
     whole = sums.merge(np.tile(np.arange(len(found.names)), 2))
     describe_cells(fitted.model, expression, groupby)

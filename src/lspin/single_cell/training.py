@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from lspin.estimators import LSPINClassifier
 from lspin.single_cell.expression import SCALED, Expression, gather_genes
-from lspin.single_cell.grouping import MOST_TRAINED, Groups, draw_cells
+from lspin.single_cell.grouping import MOST_TRAINED, Groups, Roles, draw_cells
 from lspin.single_cell.statistics import Sums, lead, rate_moments
 from lspin.tables.reading import name_columns
 
@@ -30,7 +30,7 @@ class Candidates(NamedTuple):
 
 
 class CellFit(NamedTuple):
-    """A model of all cells, and how one of the other cells did on those held out."""
+    """A model of all cells, and how one of fewer cells did on those that had no part in it."""
 
     model: LSPINClassifier
     genes: np.ndarray  # places of its genes among all
@@ -59,39 +59,42 @@ def fit_cells(
     expression: Expression,
     groups: Groups,
     sums: Sums,
-    is_held: np.ndarray,
+    roles: Roles,
     allowed: np.ndarray,
     settings: dict[str, Any],
     rng: np.random.RandomState,
 ) -> CellFit:
-    """Choose the price on the cells held out, then fit all cells; ``sums`` are of kept and held-out cells apart.
+    """Choose the price on some cells, judge it on others, then fit all; ``sums`` are of cells that train and not.
 
-    The genes are screened without the cells that judge them, and again for the last fit.
+    The genes are screened by the cells that train alone, and again by all for the last fit.
     """
     n_groups, known = len(groups.names), groups.codes >= 0
-    of_kept = np.concatenate([np.arange(n_groups), np.full(n_groups, -1)])
-    from_kept = screen_genes(sums.merge(of_kept), groups, allowed)
+    of_training = np.concatenate([np.arange(n_groups), np.full(n_groups, -1)])
+    from_kept = screen_genes(sums.merge(of_training), groups, allowed)
     from_all = screen_genes(sums.merge(np.tile(np.arange(n_groups), 2)), groups, allowed)
     places = np.union1d(from_kept, from_all)
     candidates = Candidates(gather_genes(expression, places), places)
     labels = groups.names[groups.codes]
 
-    def fit(genes: np.ndarray, cells: np.ndarray, judging: np.ndarray, **more: Any) -> LSPINClassifier:
+    def fit(genes: np.ndarray, cells: np.ndarray, choosing: np.ndarray, **more: Any) -> LSPINClassifier:
         model = LSPINClassifier(**{**_defaults(expression.form, settings), **settings, **more})
         known_by = expression.genes[genes].astype(str)
         table, valid = (
             name_columns(_shape(candidates.take(which, genes), expression.form), known_by)
-            for which in (cells, judging)
+            for which in (cells, choosing)
         )
-        return model.fit(table, labels[cells], eval_set=(valid, labels[judging]) if len(judging) else None)
+        return model.fit(table, labels[cells], eval_set=(valid, labels[choosing]) if len(choosing) else None)
 
     judged, accuracy = np.arange(0), float("nan")
     trained = draw_cells(groups.codes, known, MOST_TRAINED, rng)
     chosen: dict[str, Any] = {}
-    if is_held.any():
-        judged = draw_cells(groups.codes, known & is_held, MOST_TRAINED // 4, rng)
-        kept = draw_cells(groups.codes, known & ~is_held, MOST_TRAINED, rng)
-        chooser = fit(from_kept, kept, judged, n_members=1, bootstrap=False)
+    if roles.judges.any():
+        judged, choosing = (
+            draw_cells(groups.codes, known & which, MOST_TRAINED // 4, rng)
+            for which in (roles.judges, roles.chooses)
+        )
+        kept = draw_cells(groups.codes, known & roles.trains, MOST_TRAINED, rng)
+        chooser = fit(from_kept, kept, choosing, n_members=1, bootstrap=False)
         accuracy = _score(chooser, _shape(candidates.take(judged, from_kept), expression.form), labels[judged])
         chosen = {"sparsity": chooser.sparsity_, "weight_decay": chooser.weight_decay_, "n_features": None}
     model = fit(from_all, trained, np.arange(0), **chosen)
