@@ -90,7 +90,7 @@ def by_lead(atlas: Atlas, seed: int) -> tuple[Ranked, dict[str, float]]:
     """Our score without gates."""
     groups = read_groups(atlas.adata.obs, "type", "all", "rest")
     expression = find_expression(atlas.adata, None, None, "auto")
-    moments = rate_moments(sum_by_group(expression, groups.codes, len(groups.names), lambda part: None))
+    moments = rate_moments(sum_by_group(expression, groups.codes, len(groups.names)))
     ranked = {}
     for group, label in enumerate(groups.names):
         ranked[str(label)] = list(expression.genes[np.argsort(-lead(moments, group, groups.others(group)))])

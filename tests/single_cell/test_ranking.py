@@ -278,6 +278,45 @@ def test_two_types_have_reasons_of_opposite_signs(cells):
     assert two.uns["lspin"]["names"].dtype.names == ("type 1", "type 2")
 
 
+def test_verbose_tells_what_is_recognised_and_shows_every_pass_over_the_cells(cells, monkeypatch, capsys):
+    monkeypatch.setattr("lspin.fitting.progress._is_terminal", lambda: True)
+    monkeypatch.setattr("lspin.single_cell.expression.BLOCK_NUMBERS", 100 * len(cells.genes))
+    adata = as_anndata(cells)
+    rank_genes_groups(adata, "type", verbose=1, **QUICK)
+    shown = capsys.readouterr().err
+    assert shown.startswith("lspin: Values are raw counts")
+    for done in (
+        "3/3 blocks of cells read [",
+        "3/3 blocks of cells read again [",
+        "1/1 blocks of cells predicted [",
+    ):
+        assert done in shown
+    assert f"lspin: {adata.uns['lspin']['remarks'][-1]}" in shown
+    predict(adata, adata, verbose=1)
+    shown = capsys.readouterr().err
+    assert shown.startswith("lspin: Values are raw counts")
+    assert "3/3 blocks of cells predicted" in shown
+    rank_genes_groups(adata, "type", **QUICK)
+    predict(adata, adata)
+    assert capsys.readouterr().err == ""
+
+
+def test_members_rank_and_predict_together(cells):
+    adata = as_anndata(cells)
+    rank_genes_groups(adata, "type", n_members=3, n_jobs=2, **QUICK)
+    assert len(find_model(adata, "lspin").members_) == 3
+    opened = adata.uns["lspin"]["open"].to_numpy()
+    sizes = adata.obs["type"].value_counts()[cells.type_names].to_numpy()
+    counts = opened * sizes * 3  # a gate is open in none, one, two or three members
+    np.testing.assert_allclose(counts, np.round(counts), atol=1e-4)
+    assert (np.round(counts) % 3 != 0).any()
+    for place, name in enumerate(cells.type_names):
+        assert set(adata.uns["lspin"]["names"][name][:5]) <= set(cells.genes[cells.markers[place]])
+    again = adata.obs["lspin_prediction"].copy()
+    predict(adata, adata)
+    assert (adata.obs["lspin_prediction"] == again).all()
+
+
 BAD = {
     "no such column": (lambda a: rank_genes_groups(a, "typ"), "no column 'typ'; it has type"),
     "one group": (lambda a: rank_genes_groups(a[a.obs["type"] == "type 1"].copy(), "type"), "'type 1' only"),

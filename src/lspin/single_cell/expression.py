@@ -1,5 +1,6 @@
 """The values of an AnnData object: where they are, what they are, and all of them some cells at a time."""
 
+import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from lspin.fitting.progress import Progress
 from lspin.single_cell.annotations import read_annotations
 
 COUNTS, NORMALISED, LOGS, SCALED = "counts", "normalised", "log", "scaled"
@@ -66,6 +68,17 @@ def find_expression(adata: Any, layer: str | None, use_raw: bool | None, values:
     return Expression(matrix, var, form, adata.uns.get("log1p", {}).get("base") if form == LOGS else None)
 
 
+def describe_values(expression: Expression) -> str:
+    """What the values were taken for, in a sentence."""
+    return f"Values are {MEANINGS[expression.form]}."
+
+
+def say(sentence: str, *, shown: bool) -> None:
+    """Write a sentence to the standard error, if it is to be shown."""
+    if shown:
+        print(f"lspin: {sentence}", file=sys.stderr, flush=True)
+
+
 def refuse_duplicates(genes: pd.Index) -> None:
     """Raise an error if two genes have one name."""
     twice = genes[genes.duplicated()].unique()
@@ -116,13 +129,24 @@ def take_cells(matrix: Any, start: int, stop: int) -> sp.csr_array:
 
 def read_blocks(expression: Expression) -> Iterator[tuple[slice, sp.csr_array]]:
     """All cells, some at a time, with log-normalised values."""
-    n_cells, n_genes = expression.matrix.shape
-    size = max(BLOCK_NUMBERS // max(n_genes, 1), 1)
+    n_cells, _ = expression.matrix.shape
+    size = _count_cells_at_once(expression)
     for start in range(0, n_cells, size):
         block = take_cells(expression.matrix, start, start + size).astype(np.float64)
         block.eliminate_zeros()
         refuse_bad_values(block, expression.genes, start)
         yield slice(start, start + block.shape[0]), normalise(block, expression.form, expression.log_base)
+
+
+def follow_blocks(expression: Expression, *, done: str, shown: bool) -> Iterator[tuple[slice, sp.csr_array]]:
+    """The same with a bar, if it is to be shown, that says what is done with the cells."""
+    n_blocks = -(-expression.n_cells // _count_cells_at_once(expression))
+    with Progress(n_blocks, shown=shown, unit=f"blocks of cells {done}") as progress:
+        yield from progress.follow(read_blocks(expression))
+
+
+def _count_cells_at_once(expression: Expression) -> int:
+    return max(BLOCK_NUMBERS // max(expression.matrix.shape[1], 1), 1)
 
 
 def refuse_bad_values(block: sp.csr_array, genes: pd.Index, first_cell: int) -> None:
@@ -151,7 +175,8 @@ def undo_logarithm(data: np.ndarray, form: str) -> np.ndarray:
     return data if form == SCALED else np.expm1(data)
 
 
-def gather_genes(expression: Expression, places: np.ndarray) -> sp.csr_array:
+def gather_genes(expression: Expression, places: np.ndarray, *, shown: bool) -> sp.csr_array:
     """Log-normalised values of some genes, of all cells, in single precision."""
-    parts = [block[:, places].astype(np.float32) for _, block in read_blocks(expression)]
+    blocks = follow_blocks(expression, done="read again", shown=shown)
+    parts = [block[:, places].astype(np.float32) for _, block in blocks]
     return sp.csr_array(sp.vstack(parts, format="csr"))

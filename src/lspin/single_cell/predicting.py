@@ -7,7 +7,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from lspin.estimators import LSPINClassifier
-from lspin.single_cell.expression import SCALED, Expression, find_expression, read_blocks
+from lspin.single_cell.expression import SCALED, Expression, describe_values, find_expression, follow_blocks, say
 from lspin.single_cell.fields import prepare_target, write_cells
 from lspin.single_cell.matching import match_genes
 from lspin.single_cell.models import find_model
@@ -25,6 +25,7 @@ def predict(
     key: str = "lspin",
     key_added: str = "lspin",
     copy: bool = False,
+    verbose: int = 0,
 ) -> Any:
     """Predict the types of new cells.
 
@@ -47,6 +48,8 @@ def predict(
         First part of the names of what is written.
     copy
         Whether to return a copy instead of writing to ``adata``.
+    verbose
+        1 says what the values were taken for, and shows progress and the time left.
 
     Returns
     -------
@@ -60,8 +63,9 @@ def predict(
     found = find_model(model, key)
     adata = prepare_target(adata, copy=copy)
     expression = find_expression(adata, layer, use_raw, values)
+    say(describe_values(expression), shown=bool(verbose))
     selector = select_genes(found, expression, gene_column)
-    said = read_and_predict(found, expression, selector)
+    said = read_and_predict(found, expression, selector, shown=bool(verbose))
     rows, columns = selector.nonzero()
     genes = np.full(selector.shape[1], "", object)
     genes[columns] = expression.genes[rows]
@@ -80,10 +84,12 @@ def select_genes(model: LSPINClassifier, expression: Expression, gene_column: st
     return match_genes(model, expression.var, gene_column)
 
 
-def read_and_predict(model: LSPINClassifier, expression: Expression, selector: sp.csr_array) -> CellPredictions:
+def read_and_predict(
+    model: LSPINClassifier, expression: Expression, selector: sp.csr_array, *, shown: bool
+) -> CellPredictions:
     """What a model says of all cells, which are read some at a time."""
     parts = []
-    for _, block in read_blocks(expression):
+    for _, block in follow_blocks(expression, done="predicted", shown=shown):
         values = sp.csr_array(block @ selector)
         parts.append(predict_cells(model, values.toarray() if expression.form == SCALED else values))
     return join_predictions(parts)

@@ -8,10 +8,9 @@ import pandas as pd
 import scipy.sparse as sp
 from scipy.stats import false_discovery_control
 from sklearn.utils import check_random_state
-from tqdm.auto import tqdm
 
 from lspin.single_cell.annotations import list_names
-from lspin.single_cell.expression import MEANINGS, SCALED, Expression, find_expression
+from lspin.single_cell.expression import SCALED, Expression, describe_values, find_expression, say
 from lspin.single_cell.fields import prepare_target, write_cells
 from lspin.single_cell.grouping import Groups, assign_roles, load_column, read_groups
 from lspin.single_cell.models import describe_cells, pack_model
@@ -93,7 +92,8 @@ def rank_genes_groups(
         donors instead of a fifth of each group.
     **settings
         Parameters of :class:`lspin.LSPINClassifier`, such as ``n_features=10`` (genes of a cell),
-        ``n_members=5``, ``n_jobs=2`` or ``verbose=1``, which shows progress and the time left.
+        ``n_members=5``, ``n_jobs=2`` or ``verbose=1``, which shows what was recognised, progress and the time
+        left.
 
     Returns
     -------
@@ -144,16 +144,17 @@ def rank_genes_groups(
     adata = prepare_target(adata, copy=copy)
     found = read_groups(adata.obs, groupby, groups, reference)
     expression = find_expression(adata, layer, use_raw, values)
+    shown = bool(settings.get("verbose"))
+    say(describe_values(expression), shown=shown)
     allowed = read_mask(mask_var, expression)
     rng = check_random_state(random_state)
     roles = assign_roles(found, None if donors is None else load_column(adata.obs, donors).astype(str), rng)
     # Sums of the cells that train apart: those that choose and judge must not help to screen.
     apart = np.where(found.codes >= 0, found.codes + ~roles.trains * len(found.names), -1)
-    with tqdm(total=1.0, disable=not settings.get("verbose"), desc="lspin: reading cells") as bar:
-        sums = sum_by_group(expression, apart, 2 * len(found.names), bar.update)
+    sums = sum_by_group(expression, apart, 2 * len(found.names), shown=shown)
     settings = {"random_state": rng.randint(2**31 - 1), **settings}
     fitted = fit_cells(expression, found, sums, roles, allowed, settings, rng)
-    said = predict_cells(fitted.model, _all_values(fitted, expression))
+    said = predict_cells(fitted.model, _all_values(fitted, expression), shown=shown)
     whole = sums.merge(np.tile(np.arange(len(found.names)), 2))
     describe_cells(fitted.model, expression, groupby)
     genes = expression.genes[fitted.genes]
@@ -176,6 +177,8 @@ def rank_genes_groups(
     remarks = list_remarks(fitted, found, expression, whole, donors)
     if n_beyond := int((~genes.isin(list_names(adata.var))).sum()):
         remarks.append(f"{n_beyond} of the model's {len(genes)} genes are in raw only: layers lacks their gates.")
+    for remark in remarks[1:]:  # what the values are was said before they were read
+        say(remark, shown=shown)
     result["remarks"] = np.array(remarks, dtype=object)
     result["model"] = pack_model(fitted.model)
     adata.uns[key_added] = result
@@ -289,7 +292,7 @@ def list_remarks(
 ) -> list[str]:
     """What was recognised and done, in sentences."""
     n_silent = int((sums.detected.sum(axis=0) == 0).sum())
-    remarks = [f"Values are {MEANINGS[expression.form]}."]
+    remarks = [describe_values(expression)]
     if n_silent:
         remarks.append(f"{n_silent} of {len(expression.genes)} genes are 0 in all cells; they come last.")
     if fitted.n_held_out:

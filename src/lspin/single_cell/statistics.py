@@ -1,13 +1,12 @@
 """What the cells of each type have in each gene, from one pass over the stored values."""
 
-from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from scipy import stats
 
-from lspin.single_cell.expression import Expression, read_blocks, undo_logarithm
+from lspin.single_cell.expression import Expression, follow_blocks, undo_logarithm
 
 LOWER_PART = 0.25  # of the other types: so many may have as much of a marker as its own type
 TINY = 1e-12
@@ -42,13 +41,11 @@ class Moments(NamedTuple):
     n_cells: np.ndarray  # (n_groups, 1)
 
 
-def sum_by_group(
-    expression: Expression, codes: np.ndarray, n_groups: int, report: Callable[[float], None]
-) -> Sums:
+def sum_by_group(expression: Expression, codes: np.ndarray, n_groups: int, *, shown: bool = False) -> Sums:
     """Add up the values of every group, some cells at a time; cells of code -1 belong to none."""
     n_genes = expression.matrix.shape[1]
     sums = Sums(np.zeros((n_groups, 1)), *(np.zeros((n_groups, n_genes)) for _ in range(5)))
-    for cells, block in read_blocks(expression):
+    for cells, block in follow_blocks(expression, done="read", shown=shown):
         here = codes[cells]
         known = np.flatnonzero(here >= 0)
         sums.n_cells[:, 0] += np.bincount(here[known], minlength=n_groups)
@@ -57,7 +54,6 @@ def sum_by_group(
         terms = (block.data, block.data**2, rates, rates**2, np.ones(len(rates)))
         for total, data in zip(sums[1:], terms, strict=True):
             total += (into @ sp.csr_array((data, block.indices, block.indptr), shape=block.shape)).toarray()
-        report(len(here) / expression.n_cells)
     return sums
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from lspin.estimators import LSPINClassifier
+from lspin.fitting.progress import Progress
 from lspin.single_cell.expression import SCALED, Expression, gather_genes
 from lspin.single_cell.grouping import MOST_TRAINED, Groups, Roles, draw_cells
 from lspin.single_cell.statistics import Sums, lead, rate_moments
@@ -73,7 +74,7 @@ def fit_cells(
     from_kept = screen_genes(sums.merge(of_training), groups, allowed)
     from_all = screen_genes(sums.merge(np.tile(np.arange(n_groups), 2)), groups, allowed)
     places = np.union1d(from_kept, from_all)
-    candidates = Candidates(gather_genes(expression, places), places)
+    candidates = Candidates(gather_genes(expression, places, shown=bool(settings.get("verbose"))), places)
     labels = groups.names[groups.codes]
 
     def fit(genes: np.ndarray, cells: np.ndarray, choosing: np.ndarray, **more: Any) -> LSPINClassifier:
@@ -126,18 +127,20 @@ class CellPredictions(NamedTuple):
     opened: sp.csr_array  # the same shape: share of the members that open a gate
 
 
-def predict_cells(model: LSPINClassifier, values: Any) -> CellPredictions:
+def predict_cells(model: LSPINClassifier, values: Any, *, shown: bool = False) -> CellPredictions:
     """Labels, confidence and gates, some cells at a time."""
-    parts = []
-    for start in range(0, values.shape[0], CELLS_AT_ONCE):
-        block = name_genes(model, values[start : start + CELLS_AT_ONCE])
-        probabilities = model.predict_proba(block)
-        gates = _keep_open(model.gates(block))
-        opened = _keep_open(model.selection_frequency(block)) if len(model.members_) > 1 else (gates > 0) * 1.0
-        best = probabilities.argmax(axis=1)
-        labels = model.classes_[best].astype(str)
-        parts.append(CellPredictions(labels, probabilities.max(axis=1), gates, opened))
-    return join_predictions(parts)
+    starts = range(0, values.shape[0], CELLS_AT_ONCE)
+    with Progress(len(starts), shown=shown, unit="blocks of cells predicted") as progress:
+        blocks = (values[start : start + CELLS_AT_ONCE] for start in progress.follow(starts))
+        return join_predictions([_predict_block(model, name_genes(model, block)) for block in blocks])
+
+
+def _predict_block(model: LSPINClassifier, block: Any) -> CellPredictions:
+    probabilities = model.predict_proba(block)
+    gates = _keep_open(model.gates(block))
+    opened = _keep_open(model.selection_frequency(block)) if len(model.members_) > 1 else (gates > 0) * 1.0
+    best = probabilities.argmax(axis=1)
+    return CellPredictions(model.classes_[best].astype(str), probabilities.max(axis=1), gates, opened)
 
 
 def join_predictions(parts: list[CellPredictions]) -> CellPredictions:
