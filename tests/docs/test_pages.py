@@ -22,7 +22,13 @@ NOT_RUN = {
     "make ": "builds or tests everything",
     "lspin demo": "takes a while; packaging/try_wheel runs it",
 }
-NEEDS = {"dask.dataframe": "dask.dataframe", "dask.distributed": "distributed", "pyarrow": "pyarrow", "anndata": "anndata", "scanpy": "scanpy"}
+NEEDS = {
+    "dask.dataframe": "dask.dataframe",
+    "dask.distributed": "distributed",
+    "pyarrow": "pyarrow",
+    "anndata": "anndata",
+    "scanpy": "scanpy",
+}
 
 
 def read_blocks(path):
