@@ -29,6 +29,24 @@ QUICK = {
 }
 
 
+FIRST_STATES = {}  # of the random numbers of every test module, when it had been read
+
+
+def pytest_collection_finish(session):
+    """Note where the random numbers of every module stand before its first test."""
+    for module in {item.module for item in session.items if hasattr(item, "module")}:
+        if hasattr(module, "RNG"):
+            FIRST_STATES[module] = module.RNG.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def same_draws(request):
+    """Let a test draw the same numbers whichever tests of its module this worker has run before."""
+    module = getattr(request, "module", None)
+    if module in FIRST_STATES:
+        module.RNG.bit_generator.state = FIRST_STATES[module]
+
+
 def pytest_sessionfinish(session):
     """Fail if more tests are skipped than LSPIN_MOST_SKIPPED allows, so that their number does not grow unseen."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
