@@ -90,3 +90,19 @@ def test_slopes_of_huge_outputs_stay_finite():
     outputs, target = np.array([[1e30], [-1e30]]), np.array([0.0, 1.0])
     np.testing.assert_allclose(CROSS_ENTROPY.slope(outputs, target), [[1.0], [-1.0]])
     np.testing.assert_allclose(POISSON.slope(outputs, target), [[np.exp(LARGEST_LOG_RATE)], [-1.0]])
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_outputs"), [(SQUARED_ERROR, 1), (POISSON, 1), (CROSS_ENTROPY, 1), (CROSS_ENTROPY, 3)]
+)
+def test_curvature_is_the_derivative_of_the_slope(loss, n_outputs):
+    outputs, target = RNG.normal(size=(6, n_outputs)), RNG.integers(max(n_outputs, 2), size=6)
+    assert loss.curvature is not None
+    for row in range(6):
+        slopes = approx_fprime(outputs[row], lambda said, row=row: loss.slope(said[None], target[[row]])[0])
+        np.testing.assert_allclose(loss.curvature(outputs)[row], np.atleast_2d(slopes), atol=1e-5)
+
+
+def test_curvature_of_huge_scores_is_0():
+    assert not CROSS_ENTROPY.curvature(np.array([[1e30], [-1e30]])).any()
+    assert not CROSS_ENTROPY.curvature(np.array([[1e30, 0.0, -1e30]])).any()

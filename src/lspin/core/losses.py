@@ -35,6 +35,11 @@ class Loss(Protocol):
         """The loss in NumPy, and its derivative by the outputs."""
         ...
 
+    @property
+    def curvature(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Second derivative in NumPy, ``(n, n_outputs, n_outputs)``; nothing where the loss compares rows."""
+        ...
+
 
 @dataclass(frozen=True)
 class RowLoss:
@@ -43,6 +48,7 @@ class RowLoss:
     by_row: Callable[[Array, Array], Array]  # outputs (n, n_outputs), target (n,) -> (n,)
     against_model: Callable[[Array, Array], Array]  # outputs, outputs of another model -> (n,)
     slope: Callable[[Array, Array], Array]  # outputs, target -> derivative by the outputs, (n, n_outputs)
+    curvature: Callable[[np.ndarray], np.ndarray]  # outputs -> second derivative, (n, n_outputs, n_outputs)
     # A single output (n,), target -> loss and derivative, (n,) each, in NumPy: for where both are wanted often.
     together: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
     compares_rows = False
@@ -65,6 +71,7 @@ class CoxLoss:
 
     ties: str  # "efron" or "breslow"
     compares_rows = True
+    curvature = None
 
     def average(self, outputs: Array, target: Array, shares: Array) -> Array:
         """Per event."""
@@ -100,6 +107,11 @@ def squared_error_slope(outputs: Array, target: Array) -> Array:
     return 2 * (outputs - target[:, None])
 
 
+def squared_error_curvature(outputs: np.ndarray) -> np.ndarray:
+    """Second derivative of the squared error."""
+    return np.full((len(outputs), 1, 1), 2.0)
+
+
 def squared_distance(outputs: Array, model: Array) -> Array:
     """Squared distance of each row's output from a model's."""
     return squared_error(outputs, model[:, 0])
@@ -119,6 +131,11 @@ def poisson_slope(outputs: Array, target: Array) -> Array:
     """Derivative of half the Poisson deviance."""
     xp = outputs.__array_namespace__()
     return xp.exp(xp.clip(outputs, None, LARGEST_LOG_RATE)) - target[:, None]
+
+
+def poisson_curvature(outputs: np.ndarray) -> np.ndarray:
+    """Second derivative of half the Poisson deviance: the rate."""
+    return np.exp(np.clip(outputs, None, LARGEST_LOG_RATE))[:, :, None]
 
 
 def poisson_distance(outputs: Array, model: Array) -> Array:
@@ -154,6 +171,16 @@ def cross_entropy_slope(outputs: Array, target: Array) -> Array:
     chosen = xp.astype(target, xp.int32)[:, None] == xp.arange(scores.shape[1])
     slopes = powers / xp.sum(powers, axis=1, keepdims=True) - chosen
     return slopes[:, -outputs.shape[1] :]
+
+
+def cross_entropy_curvature(outputs: np.ndarray) -> np.ndarray:
+    """Second derivative of the cross-entropy: the covariance of the classes."""
+    if outputs.shape[1] == 1:
+        small = np.exp(-np.abs(outputs))
+        return (small / (1 + small) ** 2)[:, :, None]
+    powers = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+    shares = powers / powers.sum(axis=1, keepdims=True)
+    return shares[:, :, None] * (np.eye(outputs.shape[1]) - shares[:, None, :])
 
 
 def cross_entropy_of_two(score: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -201,6 +228,8 @@ def partial_likelihood(outputs: Array, target: Array, weight: Array, *, ties: st
     return cox_loss(outputs[latest_first, 0], sets)
 
 
-SQUARED_ERROR = RowLoss(squared_error, squared_distance, squared_error_slope)
-POISSON = RowLoss(poisson_deviance, poisson_distance, poisson_slope)
-CROSS_ENTROPY = RowLoss(cross_entropy, soft_cross_entropy, cross_entropy_slope, cross_entropy_of_two)
+SQUARED_ERROR = RowLoss(squared_error, squared_distance, squared_error_slope, squared_error_curvature)
+POISSON = RowLoss(poisson_deviance, poisson_distance, poisson_slope, poisson_curvature)
+CROSS_ENTROPY = RowLoss(
+    cross_entropy, soft_cross_entropy, cross_entropy_slope, cross_entropy_curvature, cross_entropy_of_two
+)
