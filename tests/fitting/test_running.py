@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from joblib import parallel_config, register_parallel_backend
+from joblib import delayed, parallel_config, register_parallel_backend
 from joblib._parallel_backends import ThreadingBackend
 
 from lspin.core.interrupts import noting, take_note
-from lspin.fitting.running import LostWorkerError, run_tasks
+from lspin.fitting.running import LostWorkerError, Tasks, run_beside, run_one, run_tasks
 
 N_FIRST = 3  # tasks that are collected before the next one has anything happen
 NEVER = 10_000
@@ -101,6 +101,18 @@ def test_an_interrupt_between_two_results_cancels_the_rest_without_a_warning(bac
     gc.collect()
     assert done == {0: 0, 1: 10, 2: 20}
     assert [warning for warning in recwarn.list if "tasks" in str(warning.message)] == []  # those of joblib
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_results_that_nobody_closes_are_cancelled_without_a_warning(backend, tmp_path, recwarn):
+    tasks = Tasks(wait_once_collected, [(place, tmp_path) for place in range(6)])
+    with parallel_config(backend):
+        results = run_beside((delayed(run_one)(tasks, place) for place in range(6)), 2)
+        assert next(results)[1] in (0, 10, 20)
+        del results  # as Ctrl-C leaves them, if it comes before they have a name
+    (tmp_path / "never").touch()
+    gc.collect()
+    assert [warning for warning in recwarn.list if "tasks" in str(warning.message)] == []
 
 
 def multiply(place, folder, report=None):

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
@@ -82,6 +81,16 @@ def run_tasks(
                 ) from error
 
 
+class QuietParallel(Parallel):
+    """Cancels what is not collected without joblib's warning: whoever interrupts it knows.
+
+    A filter of warnings would not do, for Ctrl-C may come before the results are anyone's to close.
+    """
+
+    def _warn_exit_early(self) -> None:
+        pass
+
+
 def run_beside(calls: Iterable[Any], n_jobs: int | None) -> Iterable[Any]:
     """The results of calls, as ``joblib.delayed`` makes them: each as soon as it is there, where the backend can.
 
@@ -90,7 +99,7 @@ def run_beside(calls: Iterable[Any], n_jobs: int | None) -> Iterable[Any]:
     backend = get_active_backend()[0]
     # Some backends, as that of Ray, have their results all at once only.
     comes_one_by_one = getattr(backend, "supports_return_generator", False)
-    parallel = Parallel(
+    parallel = QuietParallel(
         n_jobs=n_jobs,
         return_as="generator_unordered" if comes_one_by_one else "list",
         batch_size=1,
@@ -119,14 +128,12 @@ def beginning(backend: Any) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def cancelling(results: Iterable[Any]) -> Iterator[Iterable[Any]]:
-    """Cancel what is not collected in the end, without joblib's warning: whoever interrupts it knows."""
+    """Cancel what is not collected in the end."""
     try:
         yield results
     finally:
         if isinstance(results, Generator):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
-                results.close()
+            results.close()
 
 
 def tells_of_lost_worker(error: Exception) -> bool:
