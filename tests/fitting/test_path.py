@@ -3,8 +3,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lspin.fitting.path import Candidate, beats_constant, deal, next_prices, split_rows, weighted_median
-from lspin.tables.grid import Grid, Rows
+from lspin.fitting.path import (
+    Candidate,
+    Split,
+    beats_constant,
+    deal,
+    judge,
+    next_prices,
+    split_rows,
+    weighted_median,
+)
+from lspin.fitting.prediction import Counted
+from lspin.tables.grid import Grid, Rows, take_rows
 from lspin.targets import Classes, Response, Times
 
 RNG = np.random.default_rng(0)
@@ -101,3 +111,17 @@ def test_a_constant_is_beaten_by_two_standard_errors_only(score, target, kind, e
         return Candidate(0.1, 0.0, 1.0, value, 1.0, 1.0)
 
     assert beats_constant(scored(score), scored(0.5), target, kind) == expected
+
+
+def test_the_loss_of_a_row_of_the_path_has_the_standard_error_of_its_mean():
+    target = RNG.normal(size=12)
+    said = [Counted(np.full((size, 1), 0.25), np.zeros(size, int)) for size in (5, 7)]
+    rows = make_rows(target)
+    splits = [
+        Split(np.arange(12), np.ones(12), take_rows(rows, part)) for part in (np.arange(5), np.arange(5, 12))
+    ]
+    candidate = judge(0.1, 0.0, said, splits, Response())
+    losses = [(one - 0.25) ** 2 for one in target]
+    mean = sum(losses) / 12
+    assert candidate.validation_loss == pytest.approx(mean)
+    assert candidate.loss_error == pytest.approx((sum((loss - mean) ** 2 for loss in losses) / 12 / 12) ** 0.5)

@@ -170,7 +170,8 @@ VERBOSE = Setting(["verbose"], "1 shows a progress bar.", is_general=True)
 ATTRIBUTES = {
     "sparsity_, weight_decay_ : float": "The chosen ones. Of a model of groups: the price up to which its "
     "features pay for themselves, and the penalty of its coefficients.",
-    "path_ : pandas.DataFrame": "One row for each sparsity tried: held-out loss and score, and features of a row.",
+    "path_ : pandas.DataFrame": "One row for each sparsity tried: held-out loss with its standard error, "
+    "held-out score, and features of a row.",
     "panel_path_ : pandas.DataFrame": "One row for each size of a panel tried: held-out loss with its standard "
     "error, score, and features of a row. Empty without `n_panel`.",
     "history_ : pandas.DataFrame": "One row for each member and epoch: loss, validation loss, mean open gates. A "

@@ -16,8 +16,13 @@ def row_losses(kind: Kind, outputs: list[np.ndarray], valid: list[Any]) -> np.nd
 def difference(losses: np.ndarray, others: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
     """By how much losses are above others of the same rows on average, and the standard error of that."""
     gap = losses - others
-    mean = float(np.average(gap, weights=weight))
-    return mean, float(np.sqrt(np.average((gap - mean) ** 2, weights=weight) / len(gap)))
+    return float(np.average(gap, weights=weight)), standard_error(gap, weight)
+
+
+def standard_error(losses: np.ndarray, weight: np.ndarray) -> float:
+    """The standard error of the mean of held-out rows."""
+    mean = np.average(losses, weights=weight)
+    return float(np.sqrt(np.average((losses - mean) ** 2, weights=weight) / len(losses)))
 
 
 def excess(losses: np.ndarray, others: np.ndarray, weight: np.ndarray) -> float:

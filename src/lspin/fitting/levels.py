@@ -7,7 +7,7 @@ import numpy as np
 
 from lspin.fitting.calibration import Spread, find_spread
 from lspin.fitting.groups import RIDGES, Setting
-from lspin.fitting.judging import Standing, excess, rank, relation, row_losses
+from lspin.fitting.judging import Standing, excess, rank, relation, row_losses, standard_error
 from lspin.fitting.path import ALL_GAIN, Candidate, Choice, weighted_median
 from lspin.fitting.prediction import Member, predict_counted
 from lspin.fitting.problem import Problem
@@ -54,8 +54,7 @@ class Level:
     @cached_property
     def loss_error(self) -> float:
         """Standard error of that mean."""
-        spread = np.average((self.losses - self.loss) ** 2, weights=self.weight)
-        return float(np.sqrt(spread / len(self.losses)))
+        return standard_error(self.losses, self.weight)
 
     @cached_property
     def errors(self) -> np.ndarray:
@@ -113,6 +112,7 @@ class Level:
             validation_score=self._problem.kind.score(self.outputs, self._valid),
             n_features=self.median_open,
             mean_features=self.mean_open,
+            loss_error=self.loss_error,
         )
 
 

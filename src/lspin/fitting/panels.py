@@ -123,20 +123,20 @@ class Panels:
         path = []
         for one in self._tried:
             level = one.contender.level
-            row = describe_size(one.size, "groups", level.candidate(0.0), level.loss_error)
+            row = describe_size(one.size, "groups", level.candidate(0.0))
             path.append(row._replace(chosen=networks is None and one is self._best))
         if networks is not None:
             path.append(describe_size(self._most, "networks", networks)._replace(chosen=True))
         return sorted(path, key=lambda row: row.n_panel)
 
 
-def describe_size(size: int, start: str, row: Candidate, loss_error: float = float("nan")) -> PanelSize:
+def describe_size(size: int, start: str, row: Candidate) -> PanelSize:
     """A model of panels of one size as a row of their path."""
     return PanelSize(
         n_panel=size,
         start=start,
         validation_loss=row.validation_loss,
-        loss_error=loss_error,
+        loss_error=row.loss_error,
         validation_score=row.validation_score,
         n_features=row.n_features,
         mean_features=row.mean_features,

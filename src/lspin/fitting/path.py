@@ -8,7 +8,7 @@ import numpy as np
 from lspin.core.model import Networks
 from lspin.fitting.fit import Fit, Job, fit_job, prepare_job
 from lspin.fitting.groups import Panel, Setting
-from lspin.fitting.judging import Standing, excess, row_losses
+from lspin.fitting.judging import Standing, excess, row_losses, standard_error
 from lspin.fitting.prediction import Counted, predict_counted
 from lspin.fitting.problem import Problem
 from lspin.fitting.progress import Progress
@@ -40,6 +40,7 @@ class Candidate(NamedTuple):
     validation_score: float
     n_features: float  # median over the held-out rows
     mean_features: float
+    loss_error: float = float("nan")  # standard error of the loss
 
     def cost(self, recipe: Recipe) -> float:
         """What the choice minimises: too many features are worse than any loss."""
@@ -357,6 +358,7 @@ def judge(price: float, decay: float, said: list[Counted], splits: list[Split], 
         validation_score=kind.score(outputs, valid),
         n_features=weighted_median(n_open, weight),
         mean_features=float(np.average(n_open, weights=weight)),
+        loss_error=standard_error(row_losses(kind, outputs, valid), weight),
     )
 
 
