@@ -154,6 +154,33 @@ def test_networks_win_only_if_they_are_better_on_the_same_rows(slip, start, grou
     assert other.standard_error == pytest.approx(gap.std() / np.sqrt(N), abs=1e-5)
 
 
+def slip_for_better(contender, splits, n_better):
+    """What networks say that are nearer to the truth in some rows, and further from it in the others."""
+    sizes = np.cumsum([len(part.valid.target) for part in splits])[:-1]
+    slips = np.split(np.where(np.arange(N) < n_better, 0.5, 1.2)[:, None], sizes)
+    truth = [part.valid.target[:, None] for part in splits]
+    said = contender.level.outputs
+    return [one + slip * (own - one) for one, slip, own in zip(truth, slips, said, strict=True)]
+
+
+@pytest.mark.parametrize("is_ridge", [True, False])
+def test_a_ridge_gives_way_only_to_networks_that_are_better_by_two_standard_errors(is_ridge, grouped, monkeypatch):
+    problem, splits, contender = grouped
+    own = losses_of_best_slope(problem, contender.level.outputs, splits)
+    for n_better in range(N):
+        said = slip_for_better(contender, splits, n_better)
+        gap = own - losses_of_best_slope(problem, said, splits)
+        if 1.2 < gap.mean() / gap.std() * np.sqrt(N) < 1.8:
+            break
+    foreseen = iter(said)
+    monkeypatch.setattr(
+        "lspin.fitting.path.predict_counted", lambda members, grid: SimpleNamespace(outputs=next(foreseen))
+    )
+    monkeypatch.setattr(contender, "is_ridge", is_ridge)
+    found = settle(problem, Choice(0.1, 0.0, [], [Fit(None, np.zeros((1, 3))) for _ in splits]), contender, splits)
+    assert (found.setting is not None) == is_ridge
+
+
 def test_a_constant_that_networks_chose_loses_to_groups(grouped):
     problem, splits, contender = grouped
     assert settle(problem, Choice(1.0, 0.0, [], []), contender, splits).setting is not None

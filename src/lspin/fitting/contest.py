@@ -22,7 +22,7 @@ from lspin.fitting.groups import (
     rebuild_basis,
 )
 from lspin.fitting.judging import excess
-from lspin.fitting.levels import AS_GOOD, Contender, Level
+from lspin.fitting.levels import AS_GOOD, LEADS, Contender, Level
 from lspin.fitting.path import Choice, Split, predict_held_out
 from lspin.fitting.problem import Problem
 from lspin.structure.divisions import ALL, GIVEN, MEAN, RULES, RULES_OF_CONTEXT, WHOLE, Rule
@@ -246,6 +246,7 @@ def settle(problem: Problem, choice: Choice, contender: Contender, splits: list[
         # For far fewer features a network may cost as much as a level of a path may.
         wins = np.average(theirs - own, weights=weight) <= problem.tolerance * contender.gain
     else:
-        wins = excess(own, theirs, weight) > TIE
+        # Networks are the best of many too, and the mean of ridges is one: see `choose_ridge`.
+        wins = excess(own, theirs, weight) > (LEADS if contender.is_ridge else TIE)
     judged = choice._replace(spread=factor) if wins else contender.choice()
     return judged._replace(contest=contender.stand(theirs, places, loses=bool(wins)))
