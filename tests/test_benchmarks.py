@@ -79,9 +79,11 @@ EXPERIMENTS = (
     "survival_batches", "published", "speed_originals", "memory_wide", "suite", "suite_wide",
     "wide_paper", "ordinary", "parts", "leakage", "cohort", "mnist", "mnist_small", "mnist_rotated",
     "mnist_counts", "mnist_curve", "mnist_memory", "rows", "marker_genes", "cell_scale", "markers", "noise",
-    "wide_cases",
+    "wide_cases", "mnist_default",
 )  # fmt: skip
-OF_DIGITS = ("mnist", "mnist_small", "mnist_rotated", "mnist_counts", "mnist_curve", "mnist_memory")
+OF_DIGITS = (
+    "mnist", "mnist_small", "mnist_rotated", "mnist_counts", "mnist_curve", "mnist_memory", "mnist_default",
+)  # fmt: skip
 OF_REAL_TABLES = (
     "table3", "nll", "counts", "survival_curve", "survival_sets", "survival_batches", "cohort", *OF_DIGITS,
 )  # fmt: skip

@@ -9,7 +9,7 @@ from scipy.stats import ttest_1samp
 from lspin import LSPINRegressor
 from lspin.fitting.groups import Setting, count_many, make_member
 from lspin.fitting.judging import relation
-from lspin.fitting.levels import choose_ridge
+from lspin.fitting.levels import choose_ridge, tells_something
 from lspin.fitting.prediction import predict_counted
 from lspin.structure.divisions import ALL, MEAN
 from posed import pose
@@ -61,6 +61,20 @@ def test_one_of_several_ridges_has_to_be_better_than_their_mean_by_more_than_cha
     for level in levels.values():
         level.loss, level.weight = level.losses.mean(), np.ones(40)
     assert choose_ridge(list(levels.values())) is levels[expected]
+
+
+@pytest.mark.parametrize(("mean_relation", "tells"), [(2.3, False), (2.4, True)])
+@pytest.mark.parametrize("chosen", ["few", "mean"])
+def test_whether_columns_tell_anything_is_asked_of_the_mean_which_was_not_picked(chosen, mean_relation, tells):
+    constant = SimpleNamespace(losses=np.full(40, 1.0), weight=np.ones(40))
+    better = np.linspace(-0.1, 0.1, 40) + 0.5  # by far, as the best of many may be
+    levels = {
+        "few": SimpleNamespace(setting=Setting(ALL, 30), n_terms=30, losses=better, relation=9.0),
+        "mean": SimpleNamespace(
+            setting=Setting(MEAN, 90), n_terms=90, losses=constant.losses, relation=mean_relation
+        ),
+    }
+    assert tells_something(list(levels.values()), levels[chosen], constant) == tells
 
 
 def test_the_relation_is_the_t_statistic_of_products_about_the_means_of_each_split():

@@ -221,12 +221,15 @@ def choose_ridge(ridges: list[Level]) -> Level:
 def tells_something(levels: list[Level], chosen: Level, constant: Level) -> bool:
     """Whether any column is worth its gate: by the chosen level, or by a ridge of all columns.
 
-    At the strongest penalty a ridge hardly learns the noise of its rows, so it sees many weak effects best. A
-    ridge of a wide table was not picked from many levels, so one test at the level of 1 % is enough. A loss says
-    little of a few dozen rows: it also asks how far outputs should be spread.
+    Where several ridges lead, their mean decides: it was not picked from many levels, so one test at the level of
+    1 % is enough, and a loss says little of a few dozen rows: it also asks how far outputs should be spread. Else
+    a ridge at the strongest penalty is asked too: it hardly learns the noise of its rows, so it sees many weak
+    effects best.
     """
-    if chosen.setting.rule in RIDGES and chosen.relation >= RELATED:
-        return True
+    if chosen.setting.rule in RIDGES:
+        mean = next((level for level in levels if level.setting.rule == MEAN), None)
+        if mean is not None or chosen.relation >= RELATED:
+            return (mean or chosen).relation >= RELATED
     ridge = max(levels, key=lambda level: (level.setting.rule in ONE_GROUP, level.n_terms, level.setting.penalty))
     return any(excess(constant.losses, level.losses, constant.weight) >= WORTH_IT for level in (chosen, ridge))
 
