@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import scanpy as sc
+from scipy.sparse import csr_matrix
 
 from lspin.datasets import load_table, make_cells
 from lspin.single_cell import explain_cells, rank_genes_groups
@@ -26,7 +27,8 @@ try:
     counts, types = counts[kept], types[kept]
 except FileNotFoundError:
     cells = make_cells(1200, 3000, n_types=6, setting="hard", seed=0)
-    counts, types, genes = cells.counts, cells.types, cells.genes
+    counts = csr_matrix(cells.counts)  # normalize_total of scanpy 1.11 fails on sparse arrays
+    types, genes = cells.types, cells.genes
 
 obs = pd.DataFrame({"cell_type": pd.Categorical(types)}, index=[f"cell {place}" for place in range(len(types))])
 adata = anndata.AnnData(counts.astype("float32"), obs=obs, var=pd.DataFrame(index=pd.Index(genes.astype(str))))

@@ -16,6 +16,7 @@
 import anndata
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_matrix
 
 from lspin.datasets import load_table, make_cells
 
@@ -28,7 +29,8 @@ try:
     print("sorted blood cells:", counts.shape)
 except FileNotFoundError:
     drawn = make_cells(600, 2000, n_types=5, seed=0)
-    counts, types, genes = drawn.counts, drawn.types, drawn.genes
+    counts = csr_matrix(drawn.counts)  # normalize_total of scanpy 1.11 fails on sparse arrays
+    types, genes = drawn.types, drawn.genes
     print("PBMC is not here; simulated cells take its place:", counts.shape)
 
 obs = pd.DataFrame({"cell_type": pd.Categorical(types)}, index=[f"cell{row}" for row in range(len(types))])

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -13,8 +14,10 @@ from campaign import commands, files, inputs, shapes, signals
 from campaign.tally import Tally
 from lspin.core import training
 
+SIGNALS = {"int": signal.SIGINT, "kill": signal.SIGKILL, "term": signal.SIGTERM}
 
-def conduct(*, n_inputs, n_files, n_tables, n_signals, seed=0, seconds=None, shows=False):
+
+def conduct(*, n_inputs, n_files, n_tables, n_signals, sent=None, seed=0, seconds=None, shows=False):
     """Make so many attempts of each kind; the same seed makes the same ones."""
     tally = Tally(shows=shows)
     input_rng, file_rng, table_rng, signal_rng = (np.random.default_rng([seed, place]) for place in range(4))
@@ -31,7 +34,7 @@ def conduct(*, n_inputs, n_files, n_tables, n_signals, seed=0, seconds=None, sho
             models[0][0].save(folder / "old")
             old_model = (folder / "old").read_bytes()
         for _ in range(n_signals):
-            signals.attempt(signal_rng, tally, folder, old_model)
+            signals.attempt(signal_rng, tally, folder, old_model, sent)
     return tally
 
 
@@ -56,6 +59,7 @@ def main():
     }.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--seconds", type=int, default=300, help="after which an attempt counts as hanging")
+    parser.add_argument("--sent", choices=SIGNALS, help="the signal of all attempts, instead of one that is drawn")
     given = parser.parse_args()
     compile_quickly()
     tally = conduct(
@@ -63,6 +67,7 @@ def main():
         n_files=given.files,
         n_tables=given.tables,
         n_signals=given.signals,
+        sent=SIGNALS.get(given.sent),
         seed=given.seed,
         seconds=given.seconds,
         shows=True,

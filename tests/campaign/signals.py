@@ -62,15 +62,14 @@ def attempt(rng, tally, folder, old_model, sent=None):
         while "Fitting on" not in tell_all(noted) and process.poll() is None:
             time.sleep(0.01)
         time.sleep(rng.uniform(0, 6))
-        before = time_waited(process.pid)
+        before = list_waits(process.pid)
         tell(process.pid, sent)
-        start = time.monotonic()
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        seconds = time.monotonic() - start - (time_waited(process.pid) - before)
+        seconds, waited = watch_end(process.pid, before)
         process.wait()
         said = tell_all(noted)
         os.unlink(noted.name)
-    words = f"{make_command.__name__} {settings}: exit {process.returncode} in {seconds:.1f} s, {said[-300:]!r}"
+    words = f"{make_command.__name__} {settings}: exit {process.returncode} in {seconds:.1f} s, "
+    words += f"{waited:.1f} s more without a processor, {said[-300:]!r}"
     slow = sent == signal.SIGINT and seconds > SLOWEST_EXIT
     outcome = "slow" if slow else judge(folder, table, output, old_model, said)
     left = count_left(process.pid)
@@ -86,13 +85,30 @@ def tell_all(file):
     return file.read()
 
 
-def time_waited(pid):
-    """Seconds that the first thread of a process has waited for a processor, which a busy machine lacks."""
-    try:
-        with open(f"/proc/{pid}/schedstat") as file:
-            return int(file.read().split()[1]) / 1e9
-    except OSError:
-        return 0.0
+def watch_end(pid, before):
+    """Seconds until a process ends, and seconds of them in which a busy machine had no processor for it.
+
+    These are those of the first thread and those of the other one that waited longest: a program that ends waits
+    for the thread that compiles.
+    """
+    start, latest = time.monotonic(), before
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        latest = latest | list_waits(pid)
+        time.sleep(0.02)
+    passed = time.monotonic() - start
+    waits = {thread: end - before.get(thread, 0.0) for thread, end in latest.items()}
+    waited = waits.pop(pid, 0.0) + max(waits.values(), default=0.0)
+    return passed - waited, waited
+
+
+def list_waits(pid):
+    """Seconds that each thread of a process has waited for a processor so far."""
+    waits = {}
+    with contextlib.suppress(OSError):  # one that ends meanwhile
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
+                waits[int(thread)] = int(file.read().split()[1]) / 1e9
+    return waits
 
 
 def command_line(table, output, settings):

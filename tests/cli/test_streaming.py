@@ -53,6 +53,17 @@ def test_no_more_rows_than_a_part_are_held_at_one_time(folder, monkeypatch):
     assert sum(sizes) == 96
 
 
+def test_parts_that_were_read_are_let_go(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(200_000, 5)))
+    frame.rename(columns=str).to_parquet(tmp_path / "large.parquet", row_group_size=5_000)
+    n_bytes = frame.to_numpy().nbytes
+    before = arrow.total_allocated_bytes()
+    held = [arrow.total_allocated_bytes() for _ in streaming.read_parts([tmp_path / "large.parquet"])]
+    assert len(held) == 10
+    assert max(held) - before < n_bytes / 3
+
+
 def test_a_long_prediction_says_how_far_it_is(folder, tmp_path, monkeypatch, speaking):
     monkeypatch.setattr(streaming, "ROWS_AT_ONCE", 20)
     said = run("predict", folder / "m.lspin", folder / "parts", "-o", tmp_path / "p.csv").stderr

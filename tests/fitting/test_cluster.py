@@ -69,10 +69,12 @@ def test_a_model_is_the_same(cluster, table, tmp_path, monkeypatch, room, name, 
 
 
 def test_a_leaderboard_is_the_same(cluster, table, tmp_path, monkeypatch):
-    settings = {"methods": ["L1", "ridge", "constant"], "n_folds": 3}
+    ours = LSPINRegressor(**BRIEF, sparsity=0.01)
+    settings = {"methods": ["L1", "ridge", "constant"], "extra": {"ours": ours}, "n_folds": 3}
     local = lspin.compare(*table, **settings, n_jobs=1)
     monkeypatch.setattr(board, "_judge", partial(die_once, board._judge, tmp_path))
     found = lspin.compare(*table, **settings)
+    assert "ours" in found.frame.index
     assert (tmp_path / "death").exists()
     pd.testing.assert_frame_equal(found.frame.drop(columns="seconds"), local.frame.drop(columns="seconds"))
     pd.testing.assert_frame_equal(found.folds.drop(columns="seconds"), local.folds.drop(columns="seconds"))

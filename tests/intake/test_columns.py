@@ -137,6 +137,18 @@ def test_whole_numbers_with_a_gap_stay_whole_classes():
     assert outcome.target.dtype.kind == "i"
 
 
+@pytest.mark.parametrize(
+    "days", [["2024-07-13", "2024-02-11", "3.4.2024"] * 4, pd.date_range("2024-01-01", periods=12)]
+)
+def test_a_target_of_dates_is_no_target_of_classes_unless_asked_for(days):
+    frame = pd.DataFrame({"admitted": days})
+    with pytest.raises(
+        ValueError, match=r"'admitted' holds dates, such as '2024-0.*days since some day.*--task classify"
+    ):
+        read_outcome(frame, "admitted")
+    assert read_outcome(frame, "admitted", "classify").task == "classify"
+
+
 def test_an_empty_target_is_refused():
     with pytest.raises(ValueError, match="'y' is empty in all 3 rows"):
         read_outcome(pd.DataFrame({"y": [None] * 3}), "y")

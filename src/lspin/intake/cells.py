@@ -11,6 +11,7 @@ from lspin.intake.remarks import Remark, count
 
 LIMIT = re.compile(r"(<=|>=|[<>≤≥])\s*(?=\S)")
 TRUTH = {"true": 1.0, "false": 0.0}
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
 MARKED = re.compile(r"\d[.,]\d")
 MOST_SHOWN = 3  # odd entries that a remark names
 MOST_LIMITS = 5  # limits that a remark names
@@ -49,6 +50,11 @@ def as_word(entry: Any) -> str:
     if isinstance(entry, float | np.floating) and float(entry).is_integer():
         entry = int(entry)
     return str(entry).strip()
+
+
+def is_date(word: str) -> bool:
+    """Whether text is a day, perhaps with a time."""
+    return DATE.fullmatch(word) is not None
 
 
 def are_whole(column: pd.Series) -> bool:

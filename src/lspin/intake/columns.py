@@ -9,7 +9,17 @@ import pandas as pd
 
 from lspin.checks import check_table
 from lspin.checks.check import check_gaps
-from lspin.intake.cells import POINTS, Cells, Notation, are_whole, as_word, read_numbers, remark_cells, say_strange
+from lspin.intake.cells import (
+    POINTS,
+    Cells,
+    Notation,
+    are_whole,
+    as_word,
+    is_date,
+    read_numbers,
+    remark_cells,
+    say_strange,
+)
 from lspin.intake.files import Source
 from lspin.intake.outcomes import Outcome
 from lspin.intake.remarks import Ask, Remark, as_option, count, find_column, join_names, suggest
@@ -29,7 +39,6 @@ ID_NAME = re.compile(
     re.IGNORECASE,
 )
 CAMEL_ID = re.compile(r".*[a-z]I[Dd]$")
-DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
 
 
 class Features(NamedTuple):
@@ -160,7 +169,7 @@ def _are_numbers(cells: Cells) -> bool:
 
 def _read_words(column: pd.Series, words: pd.Series) -> ReadColumn:
     n_levels = words.nunique()
-    if words.map(lambda word: DATE.fullmatch(word) is not None).mean() >= MOSTLY:
+    if words.map(is_date).mean() >= MOSTLY:
         return ReadColumn(column, "date")
     if n_levels <= MOST_LEVELS and len(words) >= 2 * n_levels:
         return ReadColumn(words.reindex(column.index).astype("category"), "category")

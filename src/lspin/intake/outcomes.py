@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lspin.intake.cells import POINTS, Notation, are_whole, as_word, name_row, read_numbers, remark_cells
+from lspin.intake.cells import POINTS, Notation, are_whole, as_word, is_date, name_row, read_numbers, remark_cells
 from lspin.intake.remarks import Ask, Remark, as_option, count, find_column, suggest
 from lspin.survival.targets import make_survival
 from lspin.survival.words import asks_alive, find_event
@@ -41,6 +41,7 @@ def read_outcome(
     known = column.notna().to_numpy()
     remarks = _remark_gaps(known, repr(target))
     if task == "auto":
+        _refuse_dates(column[known], target, ask)
         task, reason = guess_task(column[known], notation, ask)
         remarks += (Remark(f"task: {task}, for {target!r} {reason}"),)
     if KINDS[task].has_classes:
@@ -48,6 +49,17 @@ def read_outcome(
     numbers, said = _read_quantity(column, target, notation)
     known = numbers.notna().to_numpy()
     return Outcome(task, numbers[known].to_numpy(), known, {"target": target}, (*remarks, *said))
+
+
+def _refuse_dates(column: pd.Series, name: str, ask: Ask) -> None:
+    if pd.api.types.is_numeric_dtype(column):
+        return
+    words = column.map(as_word)
+    if words.nunique() > 2 and words.map(is_date).mean() >= MOSTLY:
+        raise ValueError(
+            f"{name!r} holds dates, such as {words.iloc[0]!r}; turn it into numbers (days since some day), "
+            f"or make each date a class: {ask('task', 'classify')}"
+        )
 
 
 def name_event(outcome: Outcome, asked: str | None = None, ask: Ask = as_option) -> Outcome:

@@ -34,7 +34,7 @@ def _open(path: Path) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path)
+        return pq.ParquetFile(path, pre_buffer=False)  # which keeps all that was read until the end
     except Exception as error:  # a file from anywhere can fail in any way
         raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
 
