@@ -1,13 +1,16 @@
 """What a report says about survival, against the estimates and the model behind it, and in a browser."""
 
+import re
 from copy import deepcopy
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from conftest import QUICK
-from lspin import LSPINCox
+from lspin import LSPINCox, load
+from lspin.cli.commands import app
 from lspin.explanation.members import member_range
 from lspin.reporting.hiding import hide_counts
 from lspin.reporting.page import report
@@ -160,3 +163,44 @@ def test_a_sample_has_its_curve_beside_the_cohorts_and_its_risks(browser, page, 
     assert window.evaluate("document.documentElement.scrollWidth") <= width
     window.close()
     assert wrongs == []
+
+
+def in_browser(browser, page, sample):
+    """What the page of a sample says: its hazard ratio, and the rows of its table."""
+    window = browser.new_page()
+    window.goto(f"{page.as_uri()}#sample={sample}")
+    window.wait_for_selector("html[data-ready=yes]")
+    rows = {row.locator("th").text_content(): row.inner_text() for row in window.locator("#sheet tbody tr").all()}
+    ratio = window.locator("#sheet dt", has_text="hazard ratio").locator("xpath=../dd").text_content()
+    window.close()
+    return ratio, rows
+
+
+def test_command_page_and_python_tell_a_risk_relative_to_the_mean_of_the_cohort(browser, cohort, page, tmp_path):
+    model, X, y = cohort
+    risk = model.predict(X)
+    assert model.mean_log_hazard_ == pytest.approx(risk.mean())
+    model.save(tmp_path / "m.lspin")
+    assert load(tmp_path / "m.lspin").mean_log_hazard_ == model.mean_log_hazard_
+    pd.concat([X, y], axis=1).to_csv(tmp_path / "t.csv")
+    place = int(risk.argmax())
+    expected = np.exp(risk[place] - risk.mean())
+    assert expected > 1
+    given = [tmp_path / "m.lspin", tmp_path / "t.csv", "--id", "Unnamed: 0", "--sample", X.index[place]]
+    said = CliRunner().invoke(app, ["explain", *map(str, given)]).stdout
+    explanation = model.explain(X.iloc[[place]])
+    words = f"{expected:.2f} times the cohort's mean hazard"
+    assert f"Sample {X.index[place]}: {words}" in said
+    assert words.replace("'", "&#x27;") in explanation._repr_html_()
+    lines = [line for line in said.splitlines() if line.startswith("  ")]
+    numbers = {re.split("  +", line)[1]: float(line.split()[-1]) for line in lines}
+    alone = numbers["with no feature"]
+    assert alone == pytest.approx(explanation.baseline[0] - risk.mean(), abs=1e-3)
+    assert numbers["sum: log-hazard over cohort's mean"] == pytest.approx(np.log(expected), abs=1e-3)
+    ratio, rows = in_browser(browser, page, X.index[place])
+    assert ratio.startswith(f"{expected:.2f}")
+    assert "against the cohort's mean" in ratio
+    assert f"{np.exp(alone):.2f} × the cohort's mean" in rows["no feature used"]
+    assert f"{expected:.2f} × the cohort's mean" in rows["all together"]
+    frame = model.kind_.list_predictions(explanation.scores)
+    np.testing.assert_allclose(frame["hazard ratio"], expected)

@@ -133,6 +133,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "_matched": None,
         "_components": store_components([]),
         "pos_label_": None,
+        "mean_log_hazard_": None,
         "feature_importances_": None,
         "_summary": None,
         "_counted": None,
