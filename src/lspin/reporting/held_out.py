@@ -57,6 +57,11 @@ class Comparison:
     calibration_scores: list[CalibrationScore]
     curves: list[dict[str, Any]]  # survival by thirds of the risk
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether the model predicts the same for every row."""
+        return bool(np.ptp(self.contenders[0].forecast.predicted, axis=0).max() == 0)
+
 
 class Parts(NamedTuple):
     """Rows to learn from and rows to judge by, with tidy targets."""
