@@ -194,6 +194,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
                     fraction=self.validation_fraction,
                     seed=split_seed,
                     with_networks=self.start != GROUPS,
+                    shown=bool(self.verbose),
                 )
                 problem = pose(self, given, panels.for_networks.encoding.features)
             plan = plan_fits(self, problem)
