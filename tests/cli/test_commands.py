@@ -517,6 +517,7 @@ def test_a_report_is_written_or_the_reason_is_said(folder, tmp_path, monkeypatch
         @staticmethod
         def report(estimator, X, y, path, **settings):
             calls.append((len(X), len(y), X.index[0], settings))
+            assert settings.pop("left_out").shape == (N, 0)  # what was dropped was asked for
             if len(calls) == 2:
                 raise ValueError("no more")
             path.write_text("a page")

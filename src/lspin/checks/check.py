@@ -12,6 +12,7 @@ from lspin.fitting.progress import Progress
 from lspin.targets import KINDS, Kind
 
 N_CHECKS = 6
+LATE = "It was left out, but other columns may be recorded as late: leave these out too"
 
 
 def check_table(
@@ -80,13 +81,17 @@ def check_table(
     return Checks(findings, best)
 
 
-def check_gaps(X: pd.DataFrame, y: Any, *, kind: Kind | None = None) -> list[Finding]:
-    """Columns of any type that are missing in one class, or without the event, far more often than elsewhere."""
-    if len(y) < FEWEST_ROWS or X.shape[1] == 0:
+def check_left_out(left_out: pd.DataFrame, y: Any, *, kind: Kind | None = None) -> list[Finding]:
+    """Columns, of any type, that a model does not get and that are filled in one class only, or with the event.
+
+    Other columns may be recorded as late as they are.
+    """
+    if len(y) < FEWEST_ROWS or left_out.shape[1] == 0:
         return []
-    is_filled = X.notna().astype(np.float64).replace(0.0, np.nan)
+    is_filled = left_out.notna().astype(np.float64).replace(0.0, np.nan)
     kind = guess_kind(y) if kind is None else kind
-    return find_later(read_for_checks(is_filled), classes_of(y, kind), set())
+    found = find_later(read_for_checks(is_filled), classes_of(y, kind), set())
+    return [*found[:-1], *(finding._replace(text=f"{finding.text} {LATE}") for finding in found[-1:])]
 
 
 def guess_kind(y: Any) -> Kind:

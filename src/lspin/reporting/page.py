@@ -34,6 +34,7 @@ def report(
     at: Sequence[float] | None = None,
     time_unit: str | None = None,
     leaderboard: Any = None,
+    left_out: Any = None,
     random_state: int = 0,
     verbose: int = 0,
 ) -> Path:
@@ -65,6 +66,9 @@ def report(
         default from the name of their column, such as ``OS_MONTHS``, if ``y`` has names.
     leaderboard
         What :func:`lspin.compare` returned for the same table, to show as a section.
+    left_out
+        Frame of other columns of the rows of ``X``, which the model does not get, such as dates; those filled in
+        one class only are among the data checks. :func:`lspin.read_table` returns them.
     random_state
         Seed of the held-out rows, the familiar models and the bootstrap.
     verbose
@@ -82,7 +86,7 @@ def report(
     from lspin.reporting.reproduce import describe_again
     from lspin.reporting.samples import gather
     from lspin.reporting.times import describe_times
-    from lspin.reporting.trust import check_data, check_mask, describe_trust
+    from lspin.reporting.trust import check_data, check_mask, check_others, describe_trust
 
     _refuse_unfitted(estimator)
     if leaderboard is not None and not hasattr(leaderboard, "describe"):
@@ -93,6 +97,8 @@ def report(
     time_unit = _refuse_times(kind, y, at, time_unit)
     target = _read_target(estimator, X, y)
     parts = [(X, target)]
+    if left_out is not None and len(left_out) != len(target):
+        raise ValueError(f"left_out has {len(left_out)} rows, and X has {len(target)}")
     if eval_set is not None:
         X_test, y_test, *_ = unwrap_eval_set(eval_set)
         X_test = estimator._settle(X_test, reset=False)
@@ -131,6 +137,8 @@ def report(
         content["leaderboard"] = leaderboard.describe()
     stages.begin("checking the data")
     checks = check_data(estimator, told, target_name, shows_samples=shows_samples, verbose=verbose)
+    if left_out is not None:
+        checks["findings"] += check_others(estimator, left_out, target)
     stages.begin("checking the mask")
     audit = {"reason": "The mask was not checked."}
     if audits:

@@ -59,6 +59,13 @@ def check_data(
     return {"findings": [finding.text for finding in found.findings], "best": found.best}
 
 
+def check_others(estimator: Any, left_out: Any, target: np.ndarray) -> list[str]:
+    """Columns that the model does not get, and that are filled in one class only."""
+    from lspin.checks.check import check_left_out
+
+    return [finding.text for finding in check_left_out(left_out, target, kind=estimator.kind_)]
+
+
 def _count_open(n_selected: np.ndarray) -> dict[str, list[int]]:
     """How many samples select how many features, in at most twenty bins."""
     width = max(1, -(-int(n_selected.max() + 1) // 20))
