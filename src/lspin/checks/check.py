@@ -7,7 +7,7 @@ import pandas as pd
 
 from lspin.checks.findings import FEWEST_ROWS, Checks, Finding, classes_of, read_for_checks
 from lspin.checks.oddities import find_codes, find_copies, find_later, find_spellings
-from lspin.checks.strengths import find_leaks, name_best, score_columns
+from lspin.checks.strengths import find_leaks, list_strongest, name_best, score_columns
 from lspin.fitting.progress import Progress
 from lspin.targets import KINDS, Kind
 
@@ -46,7 +46,7 @@ def check_table(
     Returns
     -------
     Checks
-        The findings, and the column that predicts best alone.
+        The findings, and the columns that predict best alone.
 
     Examples
     --------
@@ -61,11 +61,11 @@ def check_table(
     """
     table = read_for_checks(X, fewest)
     kind = guess_kind(y) if kind is None else kind
-    findings, best = [], None
+    findings, best, strongest = [], None, ()
     with Progress(N_CHECKS, shown=verbose > 0, unit="data checks") as progress:
         if len(y) >= FEWEST_ROWS:
             strengths, measure = score_columns(table, y, kind)
-            best = name_best(table, strengths, measure)
+            best, strongest = name_best(table, strengths, measure), list_strongest(table, strengths, measure)
             progress.finish_fit()
             findings += find_leaks(table, y, kind, strengths, measure, target_name)
             progress.finish_fit()
@@ -78,7 +78,7 @@ def check_table(
         progress.finish_fit()
         findings += find_spellings(table, y)
         progress.finish_fit()
-    return Checks(findings, best)
+    return Checks(findings, best, strongest)
 
 
 def check_left_out(left_out: pd.DataFrame, y: Any, *, kind: Kind | None = None) -> list[Finding]:

@@ -56,7 +56,8 @@ def check_data(
     fewest = 1 if shows_samples else FEWEST_ALIKE
     settings = {"kind": estimator.kind_, "target_name": name, "test": test, "fewest": fewest, "verbose": verbose}
     found = check_table(*parts[0], **settings)
-    return {"findings": [finding.text for finding in found.findings], "best": found.best}
+    texts = [finding.text for finding in found.findings]
+    return {"findings": texts, "best": found.best, "strongest": found.strongest}
 
 
 def check_others(estimator: Any, left_out: Any, target: np.ndarray) -> list[str]:
