@@ -286,6 +286,10 @@ def test_of_several_classes_a_feature_is_told_by_the_values_that_speak_for_one()
     y = np.array(["low", "middle", "high"])[np.digitize(X["a"], [-0.6, 0.6])]
     told = gather(LSPINClassifier(start="groups", random_state=0).fit(X, y), [(X, y)])
     assert word_directions(told, np.array([0]))[0] in ("high \u2192 high", "low \u2192 low")
+    told.values[0][:] = rng.permutation(told.values[0])  # values that have nothing to do with what they add
+    assert word_directions(told, np.array([0]))[0].startswith("either way \u2192 ")
+    told.values[0][:] = 1.0
+    assert word_directions(told, np.array([0]))[0].startswith("where it is used \u2192 ")
 
 
 def test_a_polars_frame_with_holes_is_told(table, tmp_path):
@@ -388,6 +392,8 @@ def test_the_page_points_at_a_column_that_gives_the_answer_away(table, labels, t
     assert "'a' is -99 in 6 rows" in said
     assert "6 rows to judge by are among the training rows" in said
     assert checks["best"] == ["discharge code", pytest.approx(area), "AUC"]
+    assert checks["strongest"][0] == checks["best"][:2]
+    assert len(checks["strongest"]) == 5
 
 
 def test_samples_are_left_out_if_asked(ensemble, patients, tmp_path):
