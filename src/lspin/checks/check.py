@@ -61,7 +61,8 @@ def check_table(
     """
     table = read_for_checks(X, fewest)
     kind = guess_kind(y) if kind is None else kind
-    findings, best, strongest = [], None, ()
+    findings, best = [], None
+    strongest: tuple[tuple[str, float], ...] = ()
     with Progress(N_CHECKS, shown=verbose > 0, unit="data checks") as progress:
         if len(y) >= FEWEST_ROWS:
             strengths, measure = score_columns(table, y, kind)

@@ -102,7 +102,9 @@ def name_best(table: Table, strengths: np.ndarray, measure: str) -> tuple[str, f
 
 def list_strongest(table: Table, strengths: np.ndarray, measure: str) -> tuple[tuple[str, float], ...]:
     """The columns that predict best alone, with their scores."""
-    places = np.argsort(-strengths, kind="stable")[:MOST_STRONG] if measure else []
+    if not measure:
+        return ()
+    places = np.argsort(-strengths, kind="stable")[:MOST_STRONG]
     return tuple((table.names[place], float(strengths[place])) for place in places)
 
 
