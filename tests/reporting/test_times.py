@@ -18,7 +18,7 @@ from lspin.reporting.samples import gather
 from lspin.reporting.times import check_hazards, correct_for_many, say_hazards
 from lspin.survival import check_proportionality, kaplan_meier, number_at_risk
 from lspin.survival.targets import split_times
-from pages import read_content
+from pages import WIDTHS, find_cut, find_odd_numbers, read_content
 
 SETTINGS = {**QUICK, "hidden_layer_sizes": (), "n_restarts": 1, "max_epochs": 60, "sparsity": 0.01}
 AT = [6.0, 12.0]
@@ -138,7 +138,7 @@ def test_times_are_asked_for_of_survival_only(cohort, classifier, table, labels,
         report(*cohort, tmp_path / "r.html", at=[9000.0])
 
 
-@pytest.mark.parametrize("width", [1400, 400])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_a_sample_has_its_curve_beside_the_cohorts_and_its_risks(browser, page, content, width):
     wrongs = []
     window = browser.new_page(viewport={"width": width, "height": 900})
@@ -160,7 +160,8 @@ def test_a_sample_has_its_curve_beside_the_cohorts_and_its_risks(browser, page, 
     for name in ("lowest risk", "middle risk", "highest risk"):
         assert thirds.get_by_text(name, exact=False).first.is_visible()
     assert "Hazards are proportional if" in window.text_content("#hazards")
-    assert window.evaluate("document.documentElement.scrollWidth") <= width
+    assert find_cut(window, width) == []
+    assert find_odd_numbers(window.inner_text("main")) == []
     window.close()
     assert wrongs == []
 
