@@ -52,8 +52,12 @@ def test_the_interval_of_a_slope_ends_where_the_likelihood_has_fallen_by_what_ch
 def test_probabilities_that_hardly_vary_are_found_too_cautious_by_few_rows():
     rng = np.random.default_rng(0)
     log_odds = 4 * rng.normal(size=30)
-    found = logistic_slope(rng.random(30) < expit(log_odds), expit(0.03 * log_odds)).interval
-    assert 5 < found.lower < found.value < found.upper
+    happened = rng.random(30) < expit(log_odds)
+    whole = logistic_slope(happened, expit(log_odds)).interval
+    for factor in (0.03, 0.001):
+        found = logistic_slope(happened, expit(factor * log_odds - 0.3)).interval
+        assert 5 < found.lower < found.value < found.upper
+        np.testing.assert_allclose(np.multiply(factor, found), whole, rtol=1e-4)
 
 
 def test_classes_that_are_told_apart_without_exception_have_no_slope():

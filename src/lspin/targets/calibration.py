@@ -44,8 +44,9 @@ def logistic_slope(happened: np.ndarray, probability: np.ndarray) -> Calibration
     The interval is that of the likelihood ratio: Wald's grows without end where the classes are told apart well.
     """
     x = logit(np.clip(probability, SMALLEST, 1 - SMALLEST))
-    spread = max(float(x.std()), SMALLEST)  # where probabilities hardly vary, slopes are steep
-    inputs = np.column_stack([np.ones(len(x)), x / spread])
+    spread = max(float(x.std()), SMALLEST)
+    x = (x - x.mean()) / spread  # where probabilities hardly vary, slopes are steep and x is nearly a constant
+    inputs = np.column_stack([np.ones(len(x)), x])
     coefficients = np.array([0.0, spread])
     interval = UNKNOWN
     for _ in range(MOST_STEPS):
@@ -57,7 +58,7 @@ def logistic_slope(happened: np.ndarray, probability: np.ndarray) -> Calibration
         step = np.linalg.solve(information, inputs.T @ (happened - given))
         coefficients = coefficients + np.clip(step, -2, 2)
         if np.abs(step).max() < 1e-8:
-            interval = _profile(happened, x, float(coefficients[1]) / spread)
+            interval = Interval(*(end / spread for end in _profile(happened, x, float(coefficients[1]))))
             break
     return CalibrationScore("slope", "calibration slope", interval, 1.0)
 
