@@ -65,6 +65,7 @@ def test_odd_entries_are_said_and_the_page_has_the_numbers_of_the_file(clinic):
     assert content["model"]["event_words"] == "gestorben = ja"
     names = content["samples"]["name"]
     assert {"P001", "P005 (row 5)", "P005 (row 6)"} <= set(names)
+    assert "drawn at random and set aside, all rows of one name together. " in content["judged"]["how"]
     place, samples = content["features"]["name"].index("CRP"), content["samples"]
     rows = np.repeat(np.arange(len(names)), np.diff(samples["starts"]))
     entries = zip(rows, samples["entries"]["feature"], samples["entries"]["value"], strict=True)

@@ -83,7 +83,7 @@ def report(
     check_arguments(model, table)
     from lspin.intake.columns import say_late
 
-    given, name, left_out = [], None, None
+    given, name, left_out, patients = [], None, None, None
     for path in tables:
         source = read_aloud(path, quiet)
         opened = open_table(model, source, target, id_name=id_column, needs_target=True)
@@ -92,6 +92,8 @@ def report(
         if left_out is None:  # of the rows of the fit
             left_out = opened.left_out[opened.outcome.known]
             late = say_late(left_out, opened.outcome)
+            names = opened.features.given_names
+            patients = None if names is None else names[opened.outcome.known]
         say_remarks([*opened.outcome.remarks, *opened.features.remarks, *late], quiet)
         given.append((opened.features.X[opened.outcome.known], opened.outcome.target))
         name = opened.outcome.columns.get("target", opened.outcome.columns.get("event"))
@@ -109,6 +111,7 @@ def report(
             time_unit=unit or opened.time_unit,
             leaderboard=board,
             left_out=left_out,
+            patients=patients,
             verbose=int(not quiet),
         )
     for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
