@@ -107,9 +107,14 @@ def test_sparse_tables_are_scored_like_dense_ones():
     np.testing.assert_allclose(*scores)
 
 
-def test_the_best_single_column_is_given():
-    X = RNG.normal(size=(N, 3))
+def test_the_best_single_columns_are_given():
+    X = RNG.normal(size=(N, 7))
     X[:, 1] += CLASSES
-    name, score, measure = check_table(X, CLASSES).best
+    checks = check_table(X, CLASSES)
+    name, score, measure = checks.best
     assert (name, measure) == ("1", "AUC")
     assert score == pytest.approx(roc_auc_score(CLASSES, X[:, 1]))
+    areas = [roc_auc_score(CLASSES, column) for column in X.T]
+    expected = sorted((max(area, 1 - area) for area in areas), reverse=True)[:5]
+    assert [score for _, score in checks.strongest] == pytest.approx(expected)
+    assert check_table(X, RNG.choice(list("abc"), N)).strongest == ()

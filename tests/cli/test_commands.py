@@ -517,6 +517,7 @@ def test_a_report_is_written_or_the_reason_is_said(folder, tmp_path, monkeypatch
         @staticmethod
         def report(estimator, X, y, path, **settings):
             calls.append((len(X), len(y), X.index[0], settings))
+            assert settings.pop("left_out").shape == (N, 0)  # what was dropped was asked for
             if len(calls) == 2:
                 raise ValueError("no more")
             path.write_text("a page")
@@ -525,7 +526,7 @@ def test_a_report_is_written_or_the_reason_is_said(folder, tmp_path, monkeypatch
     arguments = ["report", folder / "classify.lspin", folder / "patients.csv", "-o", tmp_path / "report.html"]
     run(*arguments, "--no-samples")
     settings = {"eval_set": None, "target_name": "diagnosis", "shows_samples": False, "verbose": 1}
-    settings |= {"at": None, "time_unit": None, "leaderboard": None}
+    settings |= {"at": None, "time_unit": None, "leaderboard": None, "patients": None}
     assert calls == [(N, N, "P00", settings)]
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
     (tmp_path / "report.html").unlink()

@@ -190,7 +190,8 @@ def test_networks_get_the_columns_of_a_rule_that_no_linear_model_sees():
 def test_training_goes_on_with_the_columns_that_it_began_with(monkeypatch, sparsity):
     """Two of four columns are noise, which is another in each split; a price that is given needs no split."""
     kept, find = [], ensemble.find_panels
-    monkeypatch.setattr(ensemble, "find_panels", lambda *given: kept.append(find(*given)) or kept[-1])
+    keep = lambda *given, **more: kept.append(find(*given, **more)) or kept[-1]  # noqa: E731
+    monkeypatch.setattr(ensemble, "find_panels", keep)
     X = np.random.default_rng(0).normal(size=(300, 12))
     model = LSPINRegressor(n_panel=4, start="networks", sparsity=sparsity, max_epochs=10, random_state=0)
     model.fit(X, X[:, 0] * X[:, 1])

@@ -1,5 +1,6 @@
 """The contest of groups and networks: standard errors by another library, choices on numbers made by hand."""
 
+import re
 import warnings
 from types import SimpleNamespace
 
@@ -222,6 +223,20 @@ def test_networks_that_are_better_are_chosen():
 def test_groups_alone_are_asked_for(monkeypatch):
     monkeypatch.setattr(fit, "train_networks", refuse_training)
     assert LSPINRegressor(start="groups").fit(*draw_product()).start_ == "groups"
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_panel": 2}])
+def test_the_search_for_groups_says_how_far_it_is_and_finds_the_same(speaking, settings):
+    X, y = draw_product()
+    settings = {**settings, "start": "groups", "random_state": 0}
+    silent = LSPINRegressor(**settings).fit(X, y)
+    assert speaking() == ""
+    model = LSPINRegressor(**settings, verbose=1).fit(X, y)
+    said = speaking()
+    for unit in ("splits searched for groups", "sketches of models judged", "sizes of models judged"):
+        assert re.search(rf"lspin: \d+ of \d+ {unit}, 00:\d\d left", said)
+    assert said.index("splits searched") < said.index("fits")
+    np.testing.assert_array_equal(model.predict(X), silent.predict(X))
 
 
 def test_networks_alone_are_asked_for(monkeypatch):

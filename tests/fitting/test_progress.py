@@ -28,6 +28,20 @@ def test_lines_of_a_log_come_after_two_seconds_and_then_every_ten_with_the_time_
     assert lines == ["lspin: 2 of 8 parts, 00:12 left", "lspin: 4 of 8 parts, 00:14 left"]
 
 
+def test_the_time_left_of_a_single_fit_is_told_from_a_tenth_on_and_without_its_compilation(clock, capsys):
+    with Progress(1, shown=True) as bar:
+        for seconds, part in ((60, 0.05), (5, 0.1), (5, 0.15), (35, 0.5)):  # of them a minute is the compilation
+            clock[0] += seconds
+            bar.report(part, 0.3, 2.0)
+    lines = capsys.readouterr().err.splitlines()
+    # 5 % take 5 seconds, so 85 % take 85.
+    assert lines == [
+        "lspin: 0.1 of at most 1 fits",
+        "lspin: 0.1 of at most 1 fits, 01:25 left",
+        "lspin: 0.5 of at most 1 fits, 00:50 left",
+    ]
+
+
 def test_a_terminal_has_a_bar_with_the_time_left(clock, monkeypatch):
     terminal = io.StringIO()
     terminal.isatty = lambda: True

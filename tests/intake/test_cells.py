@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lspin.intake.cells import Notation, choose_notation, read_cell, read_numbers, remark_cells
+from lspin.intake.cells import Notation, choose_notation, read_cell, read_numbers, remark_cells, say_strange
 from lspin.intake.columns import choose_features, read_like
 from lspin.intake.files import read_source
 from lspin.intake.outcomes import read_outcome
@@ -66,10 +66,12 @@ def test_every_entry_that_is_no_plain_number_is_said_with_its_row():
     limit, strange = remark_cells("crp", cells)
     assert limit.text == "'crp': 1 entry is a limit and counts as its number: '<0,5' as 0.5"
     assert strange.text == (
-        "'crp': 3 entries are no numbers and count as missing: 'n.b.' (row 3), 'dreiundachtzig' (row 5)"
+        "'crp': 3 entries are no numbers and count as missing: 'n.b.' (rows 3, 4), 'dreiundachtzig' (row 5)"
     )
     assert strange.is_warning  # half of the column is lost
     assert not limit.is_warning
+    many = pd.Series(["k.A."] * 1200 + ["lost"], [f"P{row}" for row in range(1, 1202)])
+    assert say_strange(many).endswith("'k.A.' (rows 'P1', 'P2', 'P3' and 1,197 more), 'lost' (row 'P1201')")
 
 
 def test_infinity_is_no_number():
@@ -133,7 +135,7 @@ def test_a_lab_value_that_is_often_not_determined_stays_a_number(tmp_path):
     source = read_source(tmp_path / "t.csv")
     chosen = choose_features(source, read_outcome(source.frame, "gestorben"), dropped=["monate"])
     assert chosen.X["CRP"].isna().sum() == 34
-    assert "34 entries are no numbers and count as missing: 'n.b.' (row 1)" in " ".join(
+    assert "34 entries are no numbers and count as missing: 'n.b.' (rows 1, 4, 7 and 31 more)" in " ".join(
         remark.text for remark in chosen.remarks if remark.is_warning
     )
 

@@ -10,7 +10,7 @@ from lspin.intake.columns import (
     read_like,
 )
 from lspin.intake.files import Source
-from lspin.intake.outcomes import guess_task, read_outcome, read_survival_outcome
+from lspin.intake.outcomes import Outcome, guess_task, name_event, read_outcome, read_survival_outcome
 from lspin.intake.remarks import find_column
 
 RNG = np.random.default_rng(0)
@@ -252,6 +252,17 @@ def test_events_in_words_and_codes(events, option):
 def test_events_that_need_a_word_are_refused_with_it(events, option, reason):
     with pytest.raises(ValueError, match=reason):
         read_survival_outcome(times(events), "t", option)
+
+
+def test_an_event_that_no_word_tells_is_a_warning():
+    outcome = Outcome("classify", np.array(["p", "q", "q"]), np.ones(3, bool), {"target": "y"}, ())
+    (guessed,) = name_event(outcome).remarks
+    assert guessed.is_warning
+    assert guessed.text.startswith("the event is 'q' (2 rows), the last in order, for no word tells which; if it")
+    (asked,) = name_event(outcome, "p").remarks
+    assert (asked.is_warning, asked.text) == (False, "the event is 'p' (1 row), as asked for")
+    (told,) = name_event(outcome._replace(target=np.array(["yes", "no", "no"]))).remarks
+    assert not told.is_warning
 
 
 def test_the_event_is_said_with_its_counts():

@@ -9,13 +9,13 @@ import pytest
 
 from lspin import LSPINRegressor
 from lspin.reporting.features import find_unit, is_binary
-from lspin.reporting.headline import choose_example, is_vague, say_calibration, word_rival
+from lspin.reporting.headline import choose_example, is_vague, say_calibration, say_rivals, word_rival
 from lspin.reporting.page import report
 from lspin.reporting.template import fill_template
 from lspin.targets import Classes, Counts, Response, Times
 from lspin.targets.calibration import CalibrationScore
 from lspin.targets.intervals import Interval
-from lspin.targets.kind import Forecast
+from lspin.targets.kind import Forecast, Metric
 from lspin.targets.survival_judge import TimesJudge, say_median
 from lspin.targets.verdicts import word_number
 from pages import read_content
@@ -36,7 +36,13 @@ def scores(ratio, slope):
         ((0.7, 0.6, 0.9), (1, 0.8, 1.2), "Its risks are too high on average."),
         ((1.4, 1.2, 1.6), (0.5, 0.3, 0.7), "Its risks are too low on average and too extreme."),
         ((1, 0.9, 1.1), (2, 1.5, 2.5), "Its risks are too cautious."),
-        ((1, 0.9, 1.1), (8, 2.5, 13), "Nothing speaks against its risks, but the rows are too few to be sure."),
+        ((1, 0.9, 1.1), (8, 0.5, 13), "Nothing speaks against its risks, but the rows are too few to be sure."),
+        (
+            (1, 0.9, 1.1),
+            (8, 2.5, 13),
+            "Its risks are far too cautious: they barely differ from sample to sample.",
+        ),
+        ((1, 0.9, 1.1), (-3, -7, 0.4), "Its risks are too extreme."),
         ((1, 0.9, 1.1), (0.999, 0.9985, 0.9995), "Its risks can be taken as they are."),
         (
             (np.nan,) * 3,
@@ -104,6 +110,53 @@ def test_verdicts_say_how_well_and_when_it_may_be_chance():
     y = np.array([(True, 1.0), (False, 2.0)], [("event", bool), ("time", float)])
     times = TimesJudge(y, y, last=2.0).say({"c_index": Interval(0.65, 0.6, 0.7)}, "death")
     assert "the model only weakly orders samples by their risk (concordance 0.65" in times.text
+
+
+@pytest.mark.parametrize(
+    ("log_loss", "said", "grade"),
+    [
+        (0.674, "ranks ill above well very well (area under the ROC curve 0.94, 95 % interval 0.85 to 1.00), but "
+         "its probabilities are hardly better than the same for every sample (log loss 0.67, of a constant 0.68).",
+         1),
+        (0.9, "hardly better than the same for every sample (log loss 0.90, of a constant 0.68)", 1),
+        (0.35, "tells ill from well very well (area under the ROC curve 0.94, 95 % interval 0.85 to 1.00).", 4),
+    ],
+)  # fmt: skip
+def test_a_good_ranking_without_good_probabilities_is_not_praised(log_loss, said, grade):
+    kind = Classes(classes=np.array(["ill", "well"]), event=0)
+    judge = kind.judge(np.array(["ill", "well"]), np.array(["ill"] * 13 + ["well"] * 17))
+    assert judge.metrics[-1].chance == pytest.approx(-(13 * np.log(13 / 30) + 17 * np.log(17 / 30)) / 30)
+    found = {"auc": Interval(0.94, 0.85, 1.0), "log_loss": Interval(log_loss, log_loss - 0.05, log_loss + 0.05)}
+    verdict = judge.say(found, "status")
+    assert said in verdict.text
+    assert verdict.grade == grade
+
+
+def test_a_ranking_that_is_weak_anyway_is_not_said_to_be_hollow():
+    kind = Classes(classes=np.array(["ill", "well"]), event=0)
+    judge = kind.judge(np.array(["ill", "well"]), np.array(["ill", "well"] * 200))
+    found = {"auc": Interval(0.62, 0.56, 0.68), "log_loss": Interval(0.675, 0.66, 0.69)}
+    assert "only weakly tells ill from well" in judge.say(found, "status").text
+
+
+def test_a_model_that_predicts_the_same_for_all_is_not_praised_for_its_calibration():
+    said = say_calibration(scores((1, 0.9, 1.1), (np.nan,) * 3), "risks", is_constant=True)
+    assert "can be taken" not in said
+    assert said.startswith("It predicts the same for every sample")
+    off = say_calibration(scores((1.5, 1.2, 1.8), (np.nan,) * 3), "risks", is_constant=True)
+    assert off == "Its risks are too low on average."
+
+
+def test_rivals_with_better_probabilities_are_named_even_where_the_model_ranks_better():
+    names = ("this model", "L1-logistic regression", "boosted trees")
+    values = [(0.94, 0.674), (0.69, 0.733), (0.78, 0.55)]
+    comparison = SimpleNamespace(
+        metrics=[Metric("auc", "AUC", "high", 0.5), Metric("log_loss", "log loss", "low", 0.68)],
+        contenders=[SimpleNamespace(name=name, n_features=2) for name in names],
+        scores=[{"auc": Interval(a, a, a), "log_loss": Interval(b, b, b)} for a, b in values],
+        is_copy=True,
+    )
+    assert say_rivals(comparison).endswith("By log loss, boosted trees (0.55) leads it (0.67).")
 
 
 def test_questions_name_the_event_and_how_many_have_it():

@@ -1,13 +1,16 @@
 """What a report says about survival, against the estimates and the model behind it, and in a browser."""
 
+import re
 from copy import deepcopy
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from conftest import QUICK
-from lspin import LSPINCox
+from lspin import LSPINCox, load
+from lspin.cli.commands import app
 from lspin.explanation.members import member_range
 from lspin.reporting.hiding import hide_counts
 from lspin.reporting.page import report
@@ -15,7 +18,7 @@ from lspin.reporting.samples import gather
 from lspin.reporting.times import check_hazards, correct_for_many, say_hazards
 from lspin.survival import check_proportionality, kaplan_meier, number_at_risk
 from lspin.survival.targets import split_times
-from pages import read_content
+from pages import WIDTHS, find_cut, find_odd_numbers, read_content
 
 SETTINGS = {**QUICK, "hidden_layer_sizes": (), "n_restarts": 1, "max_epochs": 60, "sparsity": 0.01}
 AT = [6.0, 12.0]
@@ -135,7 +138,7 @@ def test_times_are_asked_for_of_survival_only(cohort, classifier, table, labels,
         report(*cohort, tmp_path / "r.html", at=[9000.0])
 
 
-@pytest.mark.parametrize("width", [1400, 400])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_a_sample_has_its_curve_beside_the_cohorts_and_its_risks(browser, page, content, width):
     wrongs = []
     window = browser.new_page(viewport={"width": width, "height": 900})
@@ -157,6 +160,48 @@ def test_a_sample_has_its_curve_beside_the_cohorts_and_its_risks(browser, page, 
     for name in ("lowest risk", "middle risk", "highest risk"):
         assert thirds.get_by_text(name, exact=False).first.is_visible()
     assert "Hazards are proportional if" in window.text_content("#hazards")
-    assert window.evaluate("document.documentElement.scrollWidth") <= width
+    assert find_cut(window, width) == []
+    assert find_odd_numbers(window.inner_text("main")) == []
     window.close()
     assert wrongs == []
+
+
+def in_browser(browser, page, sample):
+    """What the page of a sample says: its hazard ratio, and the rows of its table."""
+    window = browser.new_page()
+    window.goto(f"{page.as_uri()}#sample={sample}")
+    window.wait_for_selector("html[data-ready=yes]")
+    rows = {row.locator("th").text_content(): row.inner_text() for row in window.locator("#sheet tbody tr").all()}
+    ratio = window.locator("#sheet dt", has_text="hazard ratio").locator("xpath=../dd").text_content()
+    window.close()
+    return ratio, rows
+
+
+def test_command_page_and_python_tell_a_risk_relative_to_the_mean_of_the_cohort(browser, cohort, page, tmp_path):
+    model, X, y = cohort
+    risk = model.predict(X)
+    assert model.mean_log_hazard_ == pytest.approx(risk.mean())
+    model.save(tmp_path / "m.lspin")
+    assert load(tmp_path / "m.lspin").mean_log_hazard_ == model.mean_log_hazard_
+    pd.concat([X, y], axis=1).to_csv(tmp_path / "t.csv")
+    place = int(risk.argmax())
+    expected = np.exp(risk[place] - risk.mean())
+    assert expected > 1
+    given = [tmp_path / "m.lspin", tmp_path / "t.csv", "--id", "Unnamed: 0", "--sample", X.index[place]]
+    said = CliRunner().invoke(app, ["explain", *map(str, given)]).stdout
+    explanation = model.explain(X.iloc[[place]])
+    words = f"{expected:.2f} times the cohort's mean hazard"
+    assert f"Sample {X.index[place]}: {words}" in said
+    assert words.replace("'", "&#x27;") in explanation._repr_html_()
+    lines = [line for line in said.splitlines() if line.startswith("  ")]
+    numbers = {re.split("  +", line)[1]: float(line.split()[-1]) for line in lines}
+    alone = numbers["with no feature"]
+    assert alone == pytest.approx(explanation.baseline[0] - risk.mean(), abs=1e-3)
+    assert numbers["sum: log-hazard over cohort's mean"] == pytest.approx(np.log(expected), abs=1e-3)
+    ratio, rows = in_browser(browser, page, X.index[place])
+    assert ratio.startswith(f"{expected:.2f}")
+    assert "against the cohort's mean" in ratio
+    assert f"{np.exp(alone):.2f} × the cohort's mean" in rows["no feature used"]
+    assert f"{expected:.2f} × the cohort's mean" in rows["all together"]
+    frame = model.kind_.list_predictions(explanation.scores)
+    np.testing.assert_allclose(frame["hazard ratio"], expected)

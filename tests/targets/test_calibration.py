@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit
-from scipy.stats import linregress
+from scipy.stats import chi2, linregress
 from sklearn.linear_model import LogisticRegression
 
 from lspin.survival import harrell_concordance, make_survival
@@ -31,6 +32,32 @@ def test_the_slope_is_that_of_scikit_learns_logistic_regression(forecast):
     found = logistic_slope(happened, given).interval
     assert found.value == pytest.approx(model.coef_[0, 0], rel=1e-4)
     assert found.lower < 0.5 < found.upper < 1
+
+
+def test_the_interval_of_a_slope_ends_where_the_likelihood_has_fallen_by_what_chance_allows(forecast):
+    happened, given = forecast
+    x = logit(given)
+
+    def deviance(slope):  # with the constant that suits it best
+        def loss(constant):
+            return 2 * np.logaddexp(0, np.where(happened, -1, 1) * (constant + slope * x)).sum()
+
+        return minimize_scalar(loss).fun
+
+    found = logistic_slope(happened, given).interval
+    for end in (found.lower, found.upper):
+        assert deviance(end) - deviance(found.value) == pytest.approx(chi2.ppf(0.95, 1), rel=1e-4)
+
+
+def test_probabilities_that_hardly_vary_are_found_too_cautious_by_few_rows():
+    rng = np.random.default_rng(0)
+    log_odds = 4 * rng.normal(size=30)
+    happened = rng.random(30) < expit(log_odds)
+    whole = logistic_slope(happened, expit(log_odds)).interval
+    for factor in (0.03, 0.001):
+        found = logistic_slope(happened, expit(factor * log_odds - 0.3)).interval
+        assert 5 < found.lower < found.value < found.upper
+        np.testing.assert_allclose(np.multiply(factor, found), whole, rtol=1e-4)
 
 
 def test_classes_that_are_told_apart_without_exception_have_no_slope():

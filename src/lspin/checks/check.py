@@ -7,11 +7,12 @@ import pandas as pd
 
 from lspin.checks.findings import FEWEST_ROWS, Checks, Finding, classes_of, read_for_checks
 from lspin.checks.oddities import find_codes, find_copies, find_later, find_spellings
-from lspin.checks.strengths import find_leaks, name_best, score_columns
+from lspin.checks.strengths import find_leaks, list_strongest, name_best, score_columns
 from lspin.fitting.progress import Progress
 from lspin.targets import KINDS, Kind
 
 N_CHECKS = 6
+LATE = "It was left out, but other columns may be recorded as late: leave these out too"
 
 
 def check_table(
@@ -45,7 +46,7 @@ def check_table(
     Returns
     -------
     Checks
-        The findings, and the column that predicts best alone.
+        The findings, and the columns that predict best alone.
 
     Examples
     --------
@@ -61,10 +62,11 @@ def check_table(
     table = read_for_checks(X, fewest)
     kind = guess_kind(y) if kind is None else kind
     findings, best = [], None
+    strongest: tuple[tuple[str, float], ...] = ()
     with Progress(N_CHECKS, shown=verbose > 0, unit="data checks") as progress:
         if len(y) >= FEWEST_ROWS:
             strengths, measure = score_columns(table, y, kind)
-            best = name_best(table, strengths, measure)
+            best, strongest = name_best(table, strengths, measure), list_strongest(table, strengths, measure)
             progress.finish_fit()
             findings += find_leaks(table, y, kind, strengths, measure, target_name)
             progress.finish_fit()
@@ -77,16 +79,20 @@ def check_table(
         progress.finish_fit()
         findings += find_spellings(table, y)
         progress.finish_fit()
-    return Checks(findings, best)
+    return Checks(findings, best, strongest)
 
 
-def check_gaps(X: pd.DataFrame, y: Any, *, kind: Kind | None = None) -> list[Finding]:
-    """Columns of any type that are missing in one class, or without the event, far more often than elsewhere."""
-    if len(y) < FEWEST_ROWS or X.shape[1] == 0:
+def check_left_out(left_out: pd.DataFrame, y: Any, *, kind: Kind | None = None) -> list[Finding]:
+    """Columns, of any type, that a model does not get and that are filled in one class only, or with the event.
+
+    Other columns may be recorded as late as they are.
+    """
+    if len(y) < FEWEST_ROWS or left_out.shape[1] == 0:
         return []
-    is_filled = X.notna().astype(np.float64).replace(0.0, np.nan)
+    is_filled = left_out.notna().astype(np.float64).replace(0.0, np.nan)
     kind = guess_kind(y) if kind is None else kind
-    return find_later(read_for_checks(is_filled), classes_of(y, kind), set())
+    found = find_later(read_for_checks(is_filled), classes_of(y, kind), set())
+    return [*found[:-1], *(finding._replace(text=f"{finding.text} {LATE}") for finding in found[-1:])]
 
 
 def guess_kind(y: Any) -> Kind:

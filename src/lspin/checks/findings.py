@@ -27,10 +27,11 @@ class Finding(NamedTuple):
 
 
 class Checks(NamedTuple):
-    """What the checks found, and the column that predicts best alone."""
+    """What the checks found, and the columns that predict best alone."""
 
     findings: list[Finding]
     best: tuple[str, float, str] | None  # its name, its score, and what the score is called
+    strongest: tuple[tuple[str, float], ...] = ()  # the columns that predict best alone, with their scores
 
 
 class Table(NamedTuple):

@@ -14,6 +14,7 @@ from lspin.tables.grid import column_blocks
 from lspin.targets import KINDS, Kind
 
 ROWS_PER_LEVEL = 10  # of a category; with fewer, levels follow the target by chance
+MOST_STRONG = 5  # columns that are shown with their scores
 TOO_WELL = 0.95  # AUC of a single column, or size of its rank correlation with a response, from which it is named
 
 
@@ -97,6 +98,14 @@ def name_best(table: Table, strengths: np.ndarray, measure: str) -> tuple[str, f
     """The column that predicts best alone, its score, and what the score is called."""
     best = int(strengths.argmax())
     return (table.names[best], float(strengths[best]), measure) if measure else None
+
+
+def list_strongest(table: Table, strengths: np.ndarray, measure: str) -> tuple[tuple[str, float], ...]:
+    """The columns that predict best alone, with their scores."""
+    if not measure:
+        return ()
+    places = np.argsort(-strengths, kind="stable")[:MOST_STRONG]
+    return tuple((table.names[place], float(strengths[place])) for place in places)
 
 
 def find_leaks(table: Table, y: Any, kind: Kind, strengths: np.ndarray, measure: str, name: str) -> list[Finding]:

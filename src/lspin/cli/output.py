@@ -184,6 +184,7 @@ def explanation_as_dict(explanation: Any, frame: Any) -> dict[str, Any]:
         "scale": explanation.scale,
         "outputs": explanation.output_names,
         "baseline": explanation.baseline.tolist(),
+        "reference": explanation.kind.reference,
         "samples": [
             {
                 "sample": str(name),
@@ -207,12 +208,14 @@ def show_sample(explanation: Any, place: int) -> None:
     here = (explanation.rows == place).nonzero()[0]
     added = explanation.open_contributions[here, output]
     here = here[abs(added).argsort()[::-1]]
-    rows = [("with no feature", "", f"{explanation.baseline[output]:+.3f}")]
+    kind, reference = explanation.kind, explanation.kind.reference
+    rows = [("with no feature", "", f"{explanation.baseline[output] - reference:+.3f}")]
     for entry in here:
         name = str(explanation.feature_names[explanation.columns[entry]])
         shown = _word_value(explanation.open_values[entry])
         rows.append((name, f"= {shown}", f"{explanation.open_contributions[entry, output]:+.3f}"))
-    rows.append((f"sum: {explanation.kind.name_output(output)}", "", f"{explanation.scores[place, output]:+.3f}"))
+    total = explanation.scores[place, output] - reference
+    rows.append((f"sum: {kind.name_told(output)}", "", f"{total:+.3f}"))
     show_columns(rows, left=2)
 
 

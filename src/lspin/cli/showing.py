@@ -81,12 +81,20 @@ def report(
     tables = [table] if test is None else [table, test]
     say_replaced(output, check_writable(output, reads=[model, *tables], kind=PAGE, force=force), quiet)
     check_arguments(model, table)
-    given, name = [], None
+    from lspin.intake.columns import say_late
+
+    given, name, left_out, patients = [], None, None, None
     for path in tables:
         source = read_aloud(path, quiet)
         opened = open_table(model, source, target, id_name=id_column, needs_target=True)
         assert opened.outcome is not None
-        say_remarks([*opened.outcome.remarks, *opened.features.remarks], quiet)
+        late = []
+        if left_out is None:  # of the rows of the fit
+            left_out = opened.left_out[opened.outcome.known]
+            late = say_late(left_out, opened.outcome)
+            names = opened.features.given_names
+            patients = None if names is None else names[opened.outcome.known]
+        say_remarks([*opened.outcome.remarks, *opened.features.remarks, *late], quiet)
         given.append((opened.features.X[opened.outcome.known], opened.outcome.target))
         name = opened.outcome.columns.get("target", opened.outcome.columns.get("event"))
     board = None if compare is None else _compare(opened.estimator, *given[0], compare, quiet)
@@ -102,6 +110,8 @@ def report(
             at=times or None,
             time_unit=unit or opened.time_unit,
             leaderboard=board,
+            left_out=left_out,
+            patients=patients,
             verbose=int(not quiet),
         )
     for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):

@@ -48,6 +48,7 @@ class Opened(NamedTuple):
     estimator: Any
     features: Features
     outcome: Outcome | None  # where the table holds the target too
+    left_out: pd.DataFrame  # columns that the fit left out, in all rows
 
     @property
     def time_unit(self) -> str | None:
@@ -77,6 +78,7 @@ def fit_table(
     estimator.origin_ = {
         "columns": outcome.columns,
         "id": features.id_name,
+        "left_out": [] if features.left_out is None else features.left_out.columns.tolist(),
         "held_out_score": score,
         "helped_to_choose": helped_to_choose,
         "chance_score": estimator.kind_.chance(outcome.target),
@@ -227,7 +229,22 @@ def open_table(
         raise ValueError(
             f"{source.name} lacks the target, which the model was fitted to predict; name it: --target"
         )
-    return Opened(estimator, features, outcome)
+    aside = {*names, id_name, *source.annotations, *_columns_of_origin(origin).values()}
+    left_out = _read_left_out(source.frame, origin, aside | (set() if target is None else {target}))
+    return Opened(estimator, features, outcome, left_out)
+
+
+def _read_left_out(frame: pd.DataFrame, origin: dict[str, Any], aside: set[str | None]) -> pd.DataFrame:
+    """Columns that the fit left out for what they are; files of 0.1 do not say which were dropped."""
+    known = origin.get("left_out")
+    wanted = [name for name in frame.columns if name not in aside]
+    return frame[[name for name in wanted if name in known] if isinstance(known, list) else wanted]
+
+
+def _columns_of_origin(origin: dict[str, Any]) -> dict[str, str]:
+    """The names of the target's columns, by their role."""
+    columns = origin.get("columns")
+    return {k: v for k, v in columns.items() if isinstance(v, str)} if isinstance(columns, dict) else {}
 
 
 def _text(value: Any) -> str | None:
@@ -235,8 +252,7 @@ def _text(value: Any) -> str | None:
 
 
 def _read_known_outcome(source: Source, origin: dict[str, Any], task: str, target: str | None) -> Outcome | None:
-    columns = origin.get("columns")
-    columns = {k: v for k, v in columns.items() if isinstance(v, str)} if isinstance(columns, dict) else {}
+    columns = _columns_of_origin(origin)
     frame = source.frame
     if {"time", "event"} <= columns.keys():
         time, event = columns["time"], columns["event"]

@@ -133,6 +133,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
         "_matched": None,
         "_components": store_components([]),
         "pos_label_": None,
+        "mean_log_hazard_": None,
         "feature_importances_": None,
         "_summary": None,
         "_counted": None,
@@ -193,6 +194,7 @@ class LSPINBase(TransformerMixin, TableEstimator):
                     fraction=self.validation_fraction,
                     seed=split_seed,
                     with_networks=self.start != GROUPS,
+                    shown=bool(self.verbose),
                 )
                 problem = pose(self, given, panels.for_networks.encoding.features)
             plan = plan_fits(self, problem)

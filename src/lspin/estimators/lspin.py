@@ -114,6 +114,7 @@ class LSPINRegressor(Regressor, LSPINBase):
     | {
         "unique_times_, cumulative_baseline_hazard_ : numpy.ndarray": "Times of the training rows, and Breslow's "
         "estimate of the cumulative hazard of a row of risk 0 at these.",
+        "mean_log_hazard_ : float": "Mean risk of the training rows, relative to which risks are told.",
         LINEAR_ATTRIBUTES: "Of a linear predictor: a row's risk is "
         "`intercept_ + (gate_signs(X) * gates(X) * (X - center_)) @ coef_`.",
     }

@@ -25,6 +25,7 @@ from lspin.fitting.judging import excess
 from lspin.fitting.levels import AS_GOOD, LEADS, Contender, Level
 from lspin.fitting.path import Choice, Split, predict_held_out
 from lspin.fitting.problem import Problem
+from lspin.fitting.progress import Progress
 from lspin.structure.divisions import ALL, GIVEN, MEAN, RULES, RULES_OF_CONTEXT, WHOLE, Rule
 from lspin.structure.screening import rank_related
 from lspin.tables.encoding import Encoding, relearn_encoding
@@ -56,6 +57,7 @@ class Search(NamedTuple):
     problem: Problem
     found: list[Level]
     n_features: int | None  # that the median row is to use, where a number is wanted
+    shown: bool = False  # whether to say how far it is
 
 
 class Trial(NamedTuple):
@@ -66,30 +68,39 @@ class Trial(NamedTuple):
 
 
 def find_contender(
-    problem: Problem, splits: list[Split], n_features: int | None = None, found: list[Level] | None = None
+    problem: Problem,
+    splits: list[Split],
+    n_features: int | None = None,
+    found: list[Level] | None = None,
+    *,
+    shown: bool = False,
 ) -> Contender | None:
     """Judge models of groups on held-out rows; nothing where table or target do not suit them.
 
-    What is judged is added to ``found``, so that an interrupt leaves it there.
+    What is judged is added to ``found``, so that an interrupt leaves it there; ``shown`` says how far it is.
     """
     if not splits or not suits_groups(problem):
         return None
     with threadpool_limits(1):  # several threads for small matrices cost more than they gain
-        return judge_groups(Search(problem, [] if found is None else found, n_features), splits)
+        return judge_groups(Search(problem, [] if found is None else found, n_features, shown), splits)
 
 
 def judge_groups(search: Search, splits: list[Split]) -> Contender:
     """The best rule and number of terms on held-out rows."""
     problem = search.problem
-    glances, orders = find_glances(problem, splits)
+    glances, orders = find_glances(problem, splits, shown=search.shown)
     errors = {rule: np.concatenate([glance.errors for glance in made]) for rule, made in glances.items()}
     weight = np.concatenate([split.valid.weight for split in splits])
     n_groups = {rule: len(made[0].found.mixture.offsets) for rule, made in glances.items()}
     finalists = [WHOLE, *list_finalists(errors, weight, n_groups)]
     trials = {rule: make_trials(splits, glances[rule]) for rule in finalists}
-    sketches = {rule: sketch(search, rule, trials[rule]).losses for rule in finalists}
+    n_sketches = len(finalists) * len(SKETCHED)
+    with Progress(n_sketches, shown=search.shown, unit="sketches of models judged") as progress:
+        sketches = {rule: sketch(search, rule, trials[rule], progress).losses for rule in finalists}
     rules = dict.fromkeys([WHOLE, choose_rule(sketches, weight, n_groups)])
-    levels = [level for rule in rules for level in walk(search, rule, trials[rule])]
+    n_steps = sum(len(list_counts(trials[rule])) - 1 + len(PENALTIES) for rule in rules)
+    with Progress(n_steps, shown=search.shown, unit="sizes of models judged") as progress:
+        levels = [level for rule in rules for level in walk(search, rule, trials[rule], progress)]
     if problem.is_wide:
         levels += judge_ridges(problem, splits, [glance.found for glance in glances[WHOLE]], orders)
     return Contender(problem, levels, search.n_features)
@@ -100,7 +111,9 @@ def suits_groups(problem: Problem) -> bool:
     return not problem.rows.grid.is_sparse
 
 
-def find_glances(problem: Problem, splits: list[Split]) -> tuple[dict[Rule, list[Glance]], list[np.ndarray]]:
+def find_glances(
+    problem: Problem, splits: list[Split], *, shown: bool = False
+) -> tuple[dict[Rule, list[Glance]], list[np.ndarray]]:
     """For each rule, a quick look at its groups in every split; without rules that fail in one of them.
 
     And of every split the features, those most closely related to the target first.
@@ -108,11 +121,12 @@ def find_glances(problem: Problem, splits: list[Split]) -> tuple[dict[Rule, list
     rules = RULES if problem.encoding.context is None else RULES_OF_CONTEXT
     glances: dict[Rule, list[Glance]] = {rule: [] for rule in (WHOLE, *rules, GIVEN)}
     orders = []
-    for split in splits:
-        # One split after the other: what is seen of the rows is as large as the table.
-        made, order = glance_at(problem, split, list(glances))
-        glances = {rule: [*glances[rule], glance] for rule, glance in made.items()}
-        orders.append(order)
+    with Progress(len(splits), shown=shown, unit="splits searched for groups") as progress:
+        for split in progress.follow(splits):
+            # One split after the other: what is seen of the rows is as large as the table.
+            made, order = glance_at(problem, split, list(glances))
+            glances = {rule: [*glances[rule], glance] for rule, glance in made.items()}
+            orders.append(order)
     return glances, orders
 
 
@@ -169,23 +183,30 @@ def choose_rule(losses: dict[Rule, np.ndarray], weight: np.ndarray, n_groups: di
     return min(close, key=lambda rule: (n_groups[rule], mean(rule)))
 
 
-def walk(search: Search, rule: Rule, trials: list[Trial]) -> list[Level]:
+def list_counts(trials: list[Trial]) -> list[int]:
+    """Numbers of terms of a rule's models."""
+    return sorted({count for trial in trials for count in trial.basis.ladder})
+
+
+def walk(search: Search, rule: Rule, trials: list[Trial], progress: Progress) -> list[Level]:
     """All levels of a rule's path: no term, few at penalties near the best for fewer, the most at any penalty."""
-    *counts, most = sorted({count for trial in trials for count in trial.basis.ladder})
+    *counts, most = list_counts(trials)
     levels: list[Level] = []
     first = 0
-    for n_terms in counts:
+    for n_terms in progress.follow(counts):
         penalties = PENALTIES[first:] if n_terms else PENALTIES[:1]
         tried = raise_penalty(search, Setting(rule, n_terms), trials, penalties)
         levels += tried
         # More columns mostly want a stronger penalty, at times one that is a little weaker.
         first = max(PENALTIES.index(min(tried, key=lambda level: level.loss).setting.penalty) - 1, 0)
-    return levels + [make_level(search, Setting(rule, most, penalty), trials) for penalty in PENALTIES]
+    settings = progress.follow(Setting(rule, most, penalty) for penalty in PENALTIES)
+    return levels + [make_level(search, setting, trials) for setting in settings]
 
 
-def sketch(search: Search, rule: Rule, trials: list[Trial]) -> Level:
+def sketch(search: Search, rule: Rule, trials: list[Trial], progress: Progress) -> Level:
     """The best of a few levels of a rule's path."""
-    levels = [make_level(search, Setting(rule, n_terms), trials) for n_terms in SKETCHED]
+    settings = progress.follow(Setting(rule, n_terms) for n_terms in SKETCHED)
+    levels = [make_level(search, setting, trials) for setting in settings]
     return min(levels, key=lambda level: level.loss)
 
 

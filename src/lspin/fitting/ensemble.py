@@ -129,11 +129,12 @@ def limit_columns(
     fraction: float,
     seed: int,
     with_networks: bool,
+    shown: bool = False,
 ) -> Panels:
     """The columns that all models of a cohort may use; the seed is that of the splits by which they are judged."""
     splits = list_splits(problem, valid, fraction, seed, fewest=FEWEST_JUDGED, n_small_folds=N_PANEL_FOLDS)
     for_networks = list_splits(problem, valid, fraction, seed) if with_networks else []
-    return find_panels(problem, splits, most, n_features, for_networks)
+    return find_panels(problem, splits, most, n_features, for_networks, shown=shown)
 
 
 def solve(
@@ -244,7 +245,7 @@ def _find_contender(
     if panels is None:
         fraction = plan.validation_fraction
         splits = list_splits(problem, valid, fraction, seed, fewest=FEWEST_JUDGED, n_small_folds=N_SMALL_FOLDS)
-        contender = find_contender(problem, splits, plan.n_features, levels)
+        contender = find_contender(problem, splits, plan.n_features, levels, shown=plan.shows_progress)
     else:
         contender = panels.contender
     if contender is None and NETWORKS not in plan.starts:

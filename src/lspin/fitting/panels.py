@@ -144,7 +144,13 @@ def describe_size(size: int, start: str, row: Candidate) -> PanelSize:
 
 
 def find_panels(
-    problem: Problem, splits: list[Split], most: int, n_features: int | None, for_networks: list[Split]
+    problem: Problem,
+    splits: list[Split],
+    most: int,
+    n_features: int | None,
+    for_networks: list[Split],
+    *,
+    shown: bool = False,
 ) -> Panels:
     """Panels of all sizes up to the most, judged on the held-out rows.
 
@@ -159,7 +165,7 @@ def find_panels(
     if not splits:
         return Panels(problem, most, [], [Source(WHOLE)], [])
     with threadpool_limits(1):  # several threads for small matrices cost more than they gain
-        glances, _ = find_glances(problem, splits)
+        glances, _ = find_glances(problem, splits, shown=shown)
         rules = find_rules(splits, glances)
         orders = collect_orders(problem, glances, rules)
         encodings = [take_training(problem, split)[1] for split in splits]
@@ -172,7 +178,7 @@ def find_panels(
         for size, source in chosen.items():
             panels = [make_panel(*pair, source, size) for pair in zip(encodings, orders, strict=True)]
             narrow = [split._replace(panel=panel) for split, panel in zip(splits, panels, strict=True)]
-            contender, cut = try_size(narrow_problem(problem, size), narrow, n_features)
+            contender, cut = try_size(narrow_problem(problem, size), narrow, n_features, shown=shown)
             if contender is not None:
                 tried.append(Sized(size, source, contender))
             if cut is not None and tried:
@@ -184,12 +190,12 @@ def find_panels(
 
 
 def try_size(
-    problem: Problem, splits: list[Split], n_features: int | None
+    problem: Problem, splits: list[Split], n_features: int | None, *, shown: bool
 ) -> tuple[Contender | None, KeyboardInterrupt | None]:
     """The best model of groups of some columns; of those judged by then, where an interrupt ends that."""
     found: list[Level] = []
     try:
-        return find_contender(problem, splits, n_features, found), None
+        return find_contender(problem, splits, n_features, found, shown=shown), None
     except KeyboardInterrupt as error:
         take_note()
         return contend_with_finished(problem, found, n_features), error

@@ -11,6 +11,7 @@ from tqdm.auto import tqdm
 
 SECONDS_TO_FIRST_LINE = 2.0
 SECONDS_BETWEEN_LINES = 10.0
+TELLING = 0.1  # of a single part, from which the time left can be told
 Part = TypeVar("Part")
 FITS = "fits"  # the unit that has parts, and of which there may be fewer in the end
 
@@ -36,10 +37,13 @@ class Progress:
         self._total = n_parts
         self._speaks = shown and not has_bar
         self._start = time.monotonic()
+        self._begun: tuple[float, float] | None = None  # when the first fit was compiled, and how far it was then
         self._next_line = self._start + SECONDS_TO_FIRST_LINE
 
     def report(self, part: float, loss: float, n_open: float) -> None:
         """Show how far the fit under way has come."""
+        if self._begun is None:
+            self._begun = time.monotonic(), self._finished + part
         self._bar.set_postfix_str(f"loss {loss:.3f}, {n_open:.1f} open gates", refresh=False)
         self._move(self._finished + part)
 
@@ -61,8 +65,9 @@ class Progress:
             self._next_line = now + SECONDS_BETWEEN_LINES
             most = "at most " if self._unit == FITS else ""
             text = f"lspin: {round(position, self._places):g} of {most}{self._total} {self._unit}"
-            if position >= 1:  # the first one includes the compilation
-                left = (now - self._start) * max(self._total - position, 0) / position
+            start, origin = self._begun or (self._start, 0.0)
+            if position >= min(1.0, TELLING * self._total) and position > origin:
+                left = (now - start) * max(self._total - position, 0) / (position - origin)
                 text += f", {tqdm.format_interval(left)} left"
             print(text, file=sys.stderr, flush=True)
 

@@ -1,7 +1,7 @@
 """Entries of a column, cell by cell: words, and numbers in the notation of the file."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ LIMIT = re.compile(r"(<=|>=|[<>≤≥])\s*(?=\S)")
 TRUTH = {"true": 1.0, "false": 0.0}
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
 MARKED = re.compile(r"\d[.,]\d")
-MOST_SHOWN = 3  # odd entries that a remark names
+MOST_SHOWN = 3  # odd entries that a remark names, and rows of each
 MOST_LIMITS = 5  # limits that a remark names
 MANY_ODD = 0.1  # part of a column's entries from which a remark is a warning
 
@@ -156,11 +156,20 @@ def remark_cells(name: str, cells: Cells) -> list[Remark]:
 
 def say_strange(strange: pd.Series, what: str = "number") -> str:
     """Entries that count as missing, with their rows."""
-    firsts = strange.drop_duplicates()
-    shown = ", ".join(f"{word!r} ({name_row(row)})" for row, word in firsts.head(MOST_SHOWN).items())
-    more = f", … ({len(firsts)} different)" if len(firsts) > MOST_SHOWN else ""
+    words = list(dict.fromkeys(strange))
+    shown = ", ".join(f"{word!r} ({name_rows(strange.index[strange == word])})" for word in words[:MOST_SHOWN])
+    more = f", … ({len(words)} different)" if len(words) > MOST_SHOWN else ""
     is_are = f"is no {what} and counts" if len(strange) == 1 else f"are no {what}s and count"
     return f"{count(len(strange), 'entry')} {is_are} as missing: {shown}{more}"
+
+
+def name_rows(labels: Sequence[Any]) -> str:
+    """Some rows, the first few of them by their numbers or names."""
+    first, *others = (name_row(label) for label in labels[:MOST_SHOWN])
+    if not others:
+        return first
+    listed = ", ".join(["rows " + first.removeprefix("row "), *(name.removeprefix("row ") for name in others)])
+    return listed + (f" and {len(labels) - MOST_SHOWN:,} more" if len(labels) > MOST_SHOWN else "")
 
 
 def name_row(label: Any) -> str:

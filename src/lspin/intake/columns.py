@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lspin.checks import check_table
-from lspin.checks.check import check_gaps
+from lspin.checks.check import check_left_out
 from lspin.intake.cells import (
     POINTS,
     Cells,
@@ -29,7 +29,6 @@ from lspin.targets import KINDS
 MOST_LEVELS = 20  # of a text column that becomes a category
 FEW_WORDS = 5  # different ones that a column of numbers may hold
 MOST_DROPPED = 5  # columns that advice names
-LATE = "It was left out, but other columns may be recorded as late: leave these out too"
 ADVICE = {"single column": "If not:", "after the outcome": "If so:"}  # after what a check asks
 MOSTLY = 0.9  # part of the entries that makes a text column one of numbers or dates
 FEWEST_ROWS = 8  # below which everything follows everything by chance
@@ -48,6 +47,7 @@ class Features(NamedTuple):
     id_name: str | None  # the column that names the samples
     remarks: tuple[Remark, ...]
     given_names: np.ndarray | None = None  # as the table has them, if several samples share one
+    left_out: pd.DataFrame | None = None  # columns of the same rows that are no features, but were not dropped
 
 
 # Features ------------------------------------------------------------------------------------------------------
@@ -91,7 +91,8 @@ def choose_features(
     X = pd.DataFrame(kept)
     names = name_samples(source, id_name)
     X.index = names.unique[np.flatnonzero(outcome.known)]
-    left_out = [name for kind, left in kinds.items() if COLUMN_KINDS[kind] for name in left if name != id_name]
+    names_left = [name for kind, left in kinds.items() if COLUMN_KINDS[kind] for name in left if name != id_name]
+    left_out = frame[names_left][outcome.known].set_axis(X.index)
     remarks = [
         *_say_kinds(kinds, id_name),
         *names.remarks,
@@ -99,9 +100,9 @@ def choose_features(
         *remarks,
         *_say_missing(X),
         *_say_findings(X, outcome, ask),
-        *_say_late(frame[left_out][outcome.known], outcome),
+        *say_late(left_out, outcome),
     ]
-    return Features(X, id_name, tuple(remarks))
+    return Features(X, id_name, tuple(remarks), left_out=left_out)
 
 
 def find_context(named: Sequence[str], features: Features, columns: Iterable[str]) -> list[str]:
@@ -292,13 +293,10 @@ def _say_missing(X: pd.DataFrame) -> list[Remark]:
     return [Remark(f"{said} {verb} missing, in {count(n_columns, 'column')}; a missing value is never used")]
 
 
-def _say_late(left_out: pd.DataFrame, outcome: Outcome) -> list[Remark]:
+def say_late(left_out: pd.DataFrame, outcome: Outcome) -> list[Remark]:
     """Columns that are left out, and filled in one class only: others may be recorded as late as they are."""
-    findings = check_gaps(left_out, outcome.target, kind=KINDS[outcome.task]())
-    said = [Remark(finding.text, finding.is_warning) for finding in findings]
-    if said:
-        said[-1] = said[-1]._replace(text=f"{said[-1].text} {LATE}")
-    return said
+    findings = check_left_out(left_out, outcome.target, kind=KINDS[outcome.task]())
+    return [Remark(finding.text, finding.is_warning) for finding in findings]
 
 
 def _say_findings(X: pd.DataFrame, outcome: Outcome, ask: Ask) -> list[Remark]:

@@ -74,24 +74,26 @@ def name_event(outcome: Outcome, asked: str | None = None, ask: Ask = as_option)
         return outcome
     if len(labels) != 2:
         raise ValueError(f"the event is one of two classes, and the target holds {len(labels)}")
-    found, reason = _choose_event(labels, asked, outcome.columns["target"])
+    found, reason, is_sure = _choose_event(labels, asked, outcome.columns["target"])
     (other,) = set(labels) - {found}
     shown = {label: f"{as_word(label)!r} ({count(counts[label], 'row')})" for label in labels}
     text = f"the event is {shown[found]}, {reason}"
     if asked is None:
         text += f"; if it is {shown[other]}: {ask('positive', as_word(other))}"
-    return outcome._replace(pos_label=found, remarks=(*outcome.remarks, Remark(text)))
+    return outcome._replace(pos_label=found, remarks=(*outcome.remarks, Remark(text, is_warning=not is_sure)))
 
 
-def _choose_event(labels: list, asked: str | None, name: str) -> tuple[Any, str]:
-    """One of two labels, and why it is the event."""
+def _choose_event(labels: list, asked: str | None, name: str) -> tuple[Any, str, bool]:
+    """One of two labels, why it is the event, and whether that is more than a guess."""
     if asked is None:
         found = find_event(labels, name)
-        return (labels[1], "the last in order") if found is None else (found, "by its name")
+        if found is None:
+            return labels[1], "the last in order, for no word tells which", False
+        return found, "by its name", True
     named = {as_word(label): label for label in labels}
     if asked not in named:
         raise ValueError(f"{name!r} is nowhere {asked!r}{suggest(asked, list(named))}")
-    return named[asked], "as asked for"
+    return named[asked], "as asked for", True
 
 
 def _read_quantity(column: pd.Series, name: str, notation: Notation) -> tuple[pd.Series, tuple[Remark, ...]]:

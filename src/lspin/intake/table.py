@@ -21,6 +21,7 @@ class Table(NamedTuple):
     task: str  # "classify", "regress", "count" or "survive"
     remarks: list[str]  # what was noticed, warnings last
     pos_label: Any = None  # the event, if there are two classes
+    left_out: pd.DataFrame | None = None  # other columns of these rows, for the data checks of a report
 
 
 def read_table(
@@ -57,7 +58,7 @@ def read_table(
     Returns
     -------
     Table
-        ``X`` and ``y`` of the rows whose target is known, ``task``, ``remarks`` and ``pos_label``.
+        ``X`` and ``y`` of the rows whose target is known, ``task``, ``remarks``, ``pos_label`` and ``left_out``.
 
     Notes
     -----
@@ -86,7 +87,7 @@ def read_table(
     )
     remarks = sorted((*outcome.remarks, *features.remarks), key=lambda remark: remark.is_warning)
     texts = [*source.remarks, *(remark.text for remark in remarks)]
-    return Table(features.X, outcome.target, outcome.task, texts, outcome.pos_label)
+    return Table(features.X, outcome.target, outcome.task, texts, outcome.pos_label, features.left_out)
 
 
 def read_parts(

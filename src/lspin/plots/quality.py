@@ -58,7 +58,8 @@ def waterfall(
     row = explanation.find(sample)
     output = explanation.output_of(label) if label is not None else int(explanation.scores[row].argmax())
     steps = _list_steps(explanation, row, output, most)
-    baseline, prediction = explanation.baseline[output], explanation.scores[row, output]
+    reference = explanation.kind.reference
+    baseline, prediction = (part[output] - reference for part in (explanation.baseline, explanation.scores[row]))
     ends = baseline + np.cumsum([change for _, change in steps])
     ax = take_axes(ax, 4.0 + measure_names([name for name, _ in steps]), 1.2 + 0.34 * max(len(steps), 2))
     ax.use_sticky_edges = False  # bars leave room for their numbers
@@ -88,7 +89,7 @@ def waterfall(
     ax.set_yticks(range(len(steps)), [name for name, _ in steps], fontsize=8)
     ax.set_ylim(-0.6, max(len(steps), 1) - 0.4)
     ax.margins(x=0.25)
-    ax.set_xlabel(explanation.kind.name_output(output))
+    ax.set_xlabel(explanation.kind.name_told(output))
     return ax
 
 

@@ -11,7 +11,14 @@ from lspin.reporting.samples import Cohort
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 BRACKETS = {")": "(", "]": "["}
 LONGEST_UNIT = 12  # letters
-WAYS = {"high raises": "high ", "high lowers": "low ", "lowers": "not "}
+WAYS = {  # what speaks for the class whose score a feature moves most
+    "high raises": "high → ",
+    "high lowers": "low → ",
+    "mixed": "either way → ",
+    "raises": "where it is used → ",
+    "lowers": "where it is used → not ",
+    "by level": "by level → ",
+}
 NO_UNITS = re.compile(
     r"[\d\W_]*|y(es)?[ /-]*n(o)?|true[ /-]*false|log(2|10)?|ln|z|std|se|mean|median|min|max|n", re.IGNORECASE
 )
@@ -102,12 +109,10 @@ def word_directions(cohort: Cohort, features: np.ndarray, inside: np.ndarray | N
             directions.append("")
         elif cohort.is_multiclass:
             place = int(np.abs(contributions).sum(axis=0).argmax())
-            way = (
-                ""
-                if column in cohort.levels
-                else _word_direction(_values(cohort, column, entries), contributions[:, place])
-            )
-            directions.append(f"{WAYS.get(way, '')}→ {explanation.output_names[place]}")
+            way = "by level"
+            if column not in cohort.levels:
+                way = _word_direction(_values(cohort, column, entries), contributions[:, place])
+            directions.append(f"{WAYS[way]}{explanation.output_names[place]}")
         else:
             directions.append(_word_direction(_values(cohort, column, entries), contributions[:, 0]))
     return directions

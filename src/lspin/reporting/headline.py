@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 FEW_FEATURES = 6  # that an example can be explained by at a glance
 WIDE = 0.5  # of an interval whose ideal is 1
-VAGUE = 4.0  # width of a slope's interval from which it says nothing; its number would only frighten
+VAGUE = 4.0  # width of a slope's interval from which its number would only frighten
+LEAD = 0.05  # of a constant's loss, by which a rival's must be lower to be named
+FLAT = 3.0  # slope from which predictions barely differ
 LEAST_FAULT = 0.05  # distance of a slope or a ratio from its ideal that matters to a reader
 EXAMPLE_RANK = 0.75  # of its prediction: high enough to be interesting, and no extreme
 
@@ -38,7 +40,9 @@ def describe_headline(
         **told,
         "verdict": verdict.text,
         "grade": verdict.grade,
-        "calibration": say_calibration(comparison.calibration_scores, kind.forecast_word),
+        "calibration": say_calibration(
+            comparison.calibration_scores, kind.forecast_word, is_constant=comparison.is_constant
+        ),
         "rivals": say_rivals(comparison),
     }
 
@@ -46,22 +50,26 @@ def describe_headline(
 def describe_scores(scores: list[CalibrationScore]) -> list[dict[str, Any]]:
     """Numbers of the calibration, for the page."""
     return [
-        score._asdict() | {"interval": finite(score.interval), "is_vague": is_vague(score)} for score in scores
+        score._asdict()
+        | {"interval": finite(score.interval), "is_vague": is_vague(score), "is_off": _is_off(score)}
+        for score in scores
     ]
 
 
-def say_calibration(scores: list[CalibrationScore], what: str) -> str:
+def say_calibration(scores: list[CalibrationScore], what: str, *, is_constant: bool = False) -> str:
     """Whether predictions can be taken as they are, in a sentence."""
     known = {score.key: score for score in scores if np.isfinite(score.interval.value)}
     words = {
         known.get("ratio", known.get("bias")): ("too high on average", "too low on average"),
-        known.get("slope"): ("too extreme", "too cautious"),
+        known.get("slope"): ("too extreme", _word_cautious(known.get("slope"))),
     }
     faults = [pair[_side(score)] for score, pair in words.items() if score is not None and _is_off(score)]
     if not known:
         return f"Whether its {what} can be taken as they are cannot be said from these rows."
     if faults:
         return f"Its {what} are {' and '.join(faults)}."
+    if is_constant:
+        return "It predicts the same for every sample: nothing is off on average, and nothing is told apart."
     wide = [
         score
         for score in known.values()
@@ -76,11 +84,16 @@ def _is_off(score: CalibrationScore) -> bool:
     """Whether the interval leaves out the ideal, by more than rounding hides."""
     found = score.interval
     is_far = score.key == "bias" or abs(found.value - score.ideal) >= LEAST_FAULT
-    return is_far and not is_vague(score) and not found.lower <= score.ideal <= found.upper
+    return bool(is_far and np.isfinite(found.value) and not found.lower <= score.ideal <= found.upper)
+
+
+def _word_cautious(slope: CalibrationScore | None) -> str:
+    is_flat = slope is not None and slope.interval.value >= FLAT
+    return "far too cautious: they barely differ from sample to sample" if is_flat else "too cautious"
 
 
 def is_vague(score: CalibrationScore) -> bool:
-    """Whether the rows are too few to tell a slope."""
+    """Whether the rows are too few to tell how large a slope is; they may tell that it is above or below 1."""
     return bool(score.key == "slope" and score.interval.upper - score.interval.lower > VAGUE)
 
 
@@ -103,7 +116,24 @@ def say_rivals(comparison: "Comparison") -> str | None:
         parts.append(f"{contender.name} is {word} ({rival.value:.2f}) with {_word_count(contender.n_features)}")
     own_name = "The copy that was judged" if comparison.is_copy else "The model"
     used = _word_count(comparison.contenders[0].n_features)
-    return "; ".join([f"{own_name} uses {used} for the median sample", *parts]) + "."
+    said = "; ".join([f"{own_name} uses {used} for the median sample", *parts]) + "."
+    return said + _say_ahead(comparison)
+
+
+def _say_ahead(comparison: "Comparison") -> str:
+    """Rivals whose probabilities are better by more than rounding hides, whatever the ranking says."""
+    found = ""
+    for metric in comparison.metrics[1:]:
+        if metric.better == "high" or not metric.chance:
+            continue
+        own = comparison.scores[0][metric.key].value
+        rivals = zip(comparison.contenders[1:], comparison.scores[1:], strict=True)
+        values = {contender.name: scores[metric.key].value for contender, scores in rivals}
+        ahead = [f"{name} ({value:.2f})" for name, value in values.items() if own - value > LEAD * metric.chance]
+        if ahead:
+            verb = "leads" if len(ahead) == 1 else "lead"
+            found += f" By {metric.name}, {' and '.join(ahead)} {verb} it ({own:.2f})."
+    return found
 
 
 def word_rival(rival: Interval, own: Interval, better: str) -> str:

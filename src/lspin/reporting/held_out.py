@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
@@ -24,6 +24,7 @@ from lspin.targets.kind import Forecast, Judge, Metric, Peer
 from lspin.targets.survival_judge import TimesJudge
 
 TEST_SHARE = 0.25
+N_PARTS = 4  # one of which is held out, where rows of one patient stay together
 FEWEST_ROWS = 20  # below it nothing can be held out
 N_DRAWS = 500  # of the held-out rows, for the intervals
 MOST_COLUMNS = 200  # that familiar models look at: those most related to the target in the training rows
@@ -57,6 +58,11 @@ class Comparison:
     calibration_scores: list[CalibrationScore]
     curves: list[dict[str, Any]]  # survival by thirds of the risk
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether the model predicts the same for every row."""
+        return bool(np.ptp(self.contenders[0].forecast.predicted, axis=0).max() == 0)
+
 
 class Parts(NamedTuple):
     """Rows to learn from and rows to judge by, with tidy targets."""
@@ -74,6 +80,7 @@ def compare(
     *,
     eval_set: tuple[Any, np.ndarray] | None,
     random_state: int,
+    patients: np.ndarray | None = None,
     begin: Callable[[str], None] = lambda what: None,
     verbose: int = 0,
 ) -> Comparison | str:
@@ -91,6 +98,8 @@ def compare(
         a model of groups finds groups and features again, as many features for the median row.
     random_state
         Of the split, the familiar models and the draws behind the intervals.
+    patients
+        Whose row each is; rows of one patient are set aside together.
     begin
         Called with what is done next.
     verbose
@@ -107,12 +116,13 @@ def compare(
         )
     else:
         begin("fitting a copy of the model without a quarter of the rows, to judge it by these")
-        set_aside = _set_aside(estimator, X, y, random_state, verbose)
+        set_aside = _set_aside(estimator, X, y, random_state, patients, verbose)
         if isinstance(set_aside, str):
             return set_aside
         parts, model = set_aside
         how = (
-            f"Judged on {len(parts.y_test)} of the {len(y)} rows, drawn at random and set aside. "
+            f"Judged on {len(parts.y_test)} of the {len(y)} rows, drawn at random and set aside"
+            f"{', all rows of one name together' if _has_several(patients) else ''}. "
             f"{_describe_copy(estimator, model, len(parts.y))}, as did the familiar models. All that follows is "
             "about the model itself."
         )
@@ -152,12 +162,14 @@ def _judge(
 # The rows and the copy of the model --------------------------------------------------------------------------
 
 
-def _set_aside(estimator: Any, X: Any, y: np.ndarray, random_state: int, verbose: int) -> tuple[Parts, Any] | str:
+def _set_aside(
+    estimator: Any, X: Any, y: np.ndarray, random_state: int, patients: np.ndarray | None, verbose: int
+) -> tuple[Parts, Any] | str:
     """Rows set aside and a copy of the model that has not seen them, or why that cannot be done."""
     if len(y) < FEWEST_ROWS:
         return f"With {len(y)} rows there are too few to set some aside and judge by them."
     kind: Kind = estimator.kind_
-    chosen, held = _split(kind.strata(kind.read_known(kind.entries(y, trains=False))), random_state)
+    chosen, held = _split(kind.strata(kind.read_known(kind.entries(y, trains=False))), random_state, patients)
     parts = Parts(*(_safe_indexing(part, rows) for rows in (chosen, held) for part in (X, y)))
     try:
         model = _refit(estimator, parts, chosen, n_features=_median_of_members(estimator, X), verbose=verbose)
@@ -166,8 +178,20 @@ def _set_aside(estimator: Any, X: Any, y: np.ndarray, random_state: int, verbose
     return parts, model
 
 
-def _split(strata: np.ndarray, random_state: int) -> tuple[np.ndarray, np.ndarray]:
+def _has_several(patients: np.ndarray | None) -> bool:
+    """Whether some patient has more than one row."""
+    return patients is not None and len(np.unique(patients)) < len(patients)
+
+
+def _split(
+    strata: np.ndarray, random_state: int, patients: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Places of the rows to learn from and of those held out; strata keep their shares where they can."""
+    if patients is not None and _has_several(patients) and len(np.unique(patients)) >= N_PARTS:
+        splitter = StratifiedGroupKFold(N_PARTS, shuffle=True, random_state=random_state)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a class of few rows is in few parts
+            return next(iter(splitter.split(strata, strata, patients)))
     counts = np.unique(strata, return_counts=True)[1]
     can_keep = len(counts) > 1 and counts.min() >= 2 and len(counts) <= TEST_SHARE * len(strata)
     return train_test_split(

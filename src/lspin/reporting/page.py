@@ -13,6 +13,7 @@ from lspin.reporting.template import fill_template
 from lspin.storage import written_whole
 from lspin.survival import read_survival
 from lspin.survival.units import guess_unit, read_times
+from lspin.tables.reading import is_missing
 from lspin.targets import Kind, Times
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def report(
     at: Sequence[float] | None = None,
     time_unit: str | None = None,
     leaderboard: Any = None,
+    left_out: Any = None,
+    patients: Any = None,
     random_state: int = 0,
     verbose: int = 0,
 ) -> Path:
@@ -65,6 +68,12 @@ def report(
         default from the name of their column, such as ``OS_MONTHS``, if ``y`` has names.
     leaderboard
         What :func:`lspin.compare` returned for the same table, to show as a section.
+    left_out
+        Frame of other columns of the rows of ``X``, which the model does not get, such as dates; those filled in
+        one class only are among the data checks. :func:`lspin.read_table` returns them.
+    patients
+        Whose row each row of ``X`` is, if some have several: these are then set aside together to judge by. By
+        default the index of a frame with names that occur several times.
     random_state
         Seed of the held-out rows, the familiar models and the bootstrap.
     verbose
@@ -82,7 +91,7 @@ def report(
     from lspin.reporting.reproduce import describe_again
     from lspin.reporting.samples import gather
     from lspin.reporting.times import describe_times
-    from lspin.reporting.trust import check_data, check_mask, describe_trust
+    from lspin.reporting.trust import check_data, check_mask, check_others, describe_trust
 
     _refuse_unfitted(estimator)
     if leaderboard is not None and not hasattr(leaderboard, "describe"):
@@ -93,6 +102,9 @@ def report(
     time_unit = _refuse_times(kind, y, at, time_unit)
     target = _read_target(estimator, X, y)
     parts = [(X, target)]
+    if left_out is not None and len(left_out) != len(target):
+        raise ValueError(f"left_out has {len(left_out)} rows, and X has {len(target)}")
+    owners = _read_patients(X if patients is None else patients, len(target), given=patients is not None)
     if eval_set is not None:
         X_test, y_test, *_ = unwrap_eval_set(eval_set)
         X_test = estimator._settle(X_test, reset=False)
@@ -109,6 +121,7 @@ def report(
         target,
         eval_set=parts[1] if eval_set is not None else None,
         random_state=random_state,
+        patients=owners,
         begin=stages.begin,
         verbose=verbose,
     )
@@ -131,6 +144,8 @@ def report(
         content["leaderboard"] = leaderboard.describe()
     stages.begin("checking the data")
     checks = check_data(estimator, told, target_name, shows_samples=shows_samples, verbose=verbose)
+    if left_out is not None:
+        checks["findings"] += check_others(estimator, left_out, target)
     stages.begin("checking the mask")
     audit = {"reason": "The mask was not checked."}
     if audits:
@@ -189,6 +204,17 @@ def _read_target(estimator: Any, X: Any, y: Any, name: str = "y") -> np.ndarray:
     if target.shape != (n_rows,):
         raise ValueError(f"the table has {n_rows} rows, but {name} has the shape {target.shape}")
     return target
+
+
+def _read_patients(named: Any, n_rows: int, *, given: bool) -> np.ndarray | None:
+    """A number for the patient of each row: as given, or as the index of a frame names them."""
+    names = np.asarray(named, object) if given else getattr(named, "index", None)
+    if names is None or not hasattr(names, "__len__"):
+        return None
+    if len(names) != n_rows:
+        raise ValueError(f"patients has {len(names)} entries, and X has {n_rows} rows")
+    words = [f"row {row}" if is_missing(name) or name == "" else f"name {name}" for row, name in enumerate(names)]
+    return np.unique(words, return_inverse=True)[1]
 
 
 # What the sections hold --------------------------------------------------------------------------------------

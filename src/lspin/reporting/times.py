@@ -35,6 +35,8 @@ def describe_times(
     times = read_times(choose_times(survival.time, time_unit) if at is None else at, last)
     told: dict[str, Any] = {
         "unit": time_unit,
+        # Files of version 0.1 do not hold the mean; that of the rows on the page is near.
+        "mean": float(cohort.explanation.scores[:, 0].mean()) if kind.mean is None else kind.mean,
         "at": times,
         "at_words": [word_time(time, time_unit) for time in times],
         "cohort": _outline("all samples", survival, ticks, shows_samples=shows_samples),

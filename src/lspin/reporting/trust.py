@@ -56,7 +56,15 @@ def check_data(
     fewest = 1 if shows_samples else FEWEST_ALIKE
     settings = {"kind": estimator.kind_, "target_name": name, "test": test, "fewest": fewest, "verbose": verbose}
     found = check_table(*parts[0], **settings)
-    return {"findings": [finding.text for finding in found.findings], "best": found.best}
+    texts = [finding.text for finding in found.findings]
+    return {"findings": texts, "best": found.best, "strongest": found.strongest}
+
+
+def check_others(estimator: Any, left_out: Any, target: np.ndarray) -> list[str]:
+    """Columns that the model does not get, and that are filled in one class only."""
+    from lspin.checks.check import check_left_out
+
+    return [finding.text for finding in check_left_out(left_out, target, kind=estimator.kind_)]
 
 
 def _count_open(n_selected: np.ndarray) -> dict[str, list[int]]:

@@ -4,6 +4,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from lspin.survival import Survival, kaplan_meier
@@ -13,8 +14,10 @@ from lspin.targets.verdicts import word_number
 
 SMALLEST = 1e-9  # probability, so that its logit is finite
 MOST_STEPS = 50  # of Newton
-STEEPEST = 50.0  # slope beyond which the classes are told apart without exception
+STEEPEST = 50.0  # slope, in standard deviations of what is predicted, from which classes are told apart wholly
 Z = NormalDist().inv_cdf(0.975)
+FARTHEST = 1e4  # end of an interval of a slope
+FAR = 40.0  # log-odds at which an event is certain
 UNKNOWN = Interval(np.nan, np.nan, np.nan)
 
 
@@ -36,10 +39,15 @@ def compare_shares(happened: np.ndarray, probability: np.ndarray) -> Calibration
 
 
 def logistic_slope(happened: np.ndarray, probability: np.ndarray) -> CalibrationScore:
-    """Slope of a logistic regression of events on the predicted log-odds; 1 is ideal, below 1 is too extreme."""
+    """Slope of a logistic regression of events on the predicted log-odds; 1 is ideal, below 1 is too extreme.
+
+    The interval is that of the likelihood ratio: Wald's grows without end where the classes are told apart well.
+    """
     x = logit(np.clip(probability, SMALLEST, 1 - SMALLEST))
+    spread = max(float(x.std()), SMALLEST)
+    x = (x - x.mean()) / spread  # where probabilities hardly vary, slopes are steep and x is nearly a constant
     inputs = np.column_stack([np.ones(len(x)), x])
-    coefficients = np.array([0.0, 1.0])
+    coefficients = np.array([0.0, spread])
     interval = UNKNOWN
     for _ in range(MOST_STEPS):
         given = expit(inputs @ coefficients)
@@ -49,11 +57,34 @@ def logistic_slope(happened: np.ndarray, probability: np.ndarray) -> Calibration
             break
         step = np.linalg.solve(information, inputs.T @ (happened - given))
         coefficients = coefficients + np.clip(step, -2, 2)
-        error = np.sqrt(np.linalg.inv(information)[1, 1])
-        interval = _wald(coefficients[1], error)
         if np.abs(step).max() < 1e-8:
+            interval = Interval(*(end / spread for end in _profile(happened, x, float(coefficients[1]))))
             break
     return CalibrationScore("slope", "calibration slope", interval, 1.0)
+
+
+def _profile(happened: np.ndarray, x: np.ndarray, slope: float) -> Interval:
+    """The slopes that a test of the likelihood ratio does not refuse, around the likeliest."""
+
+    def excess(other: float) -> float:
+        return likeliest - _likelihood(happened, other * x) - Z**2 / 2
+
+    likeliest = _likelihood(happened, slope * x)
+    ends = []
+    for way in (-1, 1):
+        far = way * max(abs(slope), 0.1)
+        while excess(slope + far) < 0 and abs(far) < FARTHEST:
+            far *= 2
+        ends.append(brentq(excess, slope, slope + far) if excess(slope + far) > 0 else slope + far)
+    return Interval(slope, *ends)
+
+
+def _likelihood(happened: np.ndarray, log_odds: np.ndarray) -> float:
+    """Log-likelihood of events with these log-odds and the constant that suits them best."""
+    low, high = -log_odds.max() - FAR, -log_odds.min() + FAR
+    constant = brentq(lambda level: float(np.sum(happened - expit(level + log_odds))), low, high)
+    log_odds = log_odds + constant
+    return float(-np.logaddexp(0, np.where(happened, -log_odds, log_odds)).sum())
 
 
 def linear_slope(y: np.ndarray, predicted: np.ndarray) -> CalibrationScore:

@@ -22,6 +22,8 @@ from lspin.targets.verdicts import AREAS, SHARES, Verdict, grade, word_interval,
 
 LOGITS_OF_A_CLASS = 2.0  # what a ridge that tells +1 from -1 counts on the scale of a logit
 SMALLEST_PROBABILITY = 1e-15
+LEAST_GAIN = 0.05  # of a constant's log loss, that probabilities of a good ranking must save
+MODERATELY = 2  # the grade from which a ranking is good: then, a calibrated model saves more
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,7 +315,8 @@ class ClassJudge(Judge):
         self.metrics = [Metric("accuracy", "accuracy", "high", chance)]
         if len(labels) == 2:
             self.metrics.insert(0, Metric("auc", "area under the ROC curve", "high", 0.5))
-        self.metrics.append(Metric("log_loss", "log loss", "low", None))
+        shares = np.unique(test, return_counts=True)[1] / len(test)
+        self.metrics.append(Metric("log_loss", "log loss", "low", float(-(shares * np.log(shares)).sum())))
 
     def forecast(self, model: Any, X: Any) -> Forecast:
         """Probabilities of all classes, 0 for those that the model does not know."""
@@ -370,12 +373,27 @@ class ClassJudge(Judge):
                     f"Whether the model is good at {what} cannot be said: the held-out rows are all alike.", None
                 )
             said = word_interval("area under the ROC curve", area)
-            return word_verdict(what, said, level=grade(area.value, AREAS), beats_chance=area.lower > 0.5)
+            level, beats_chance = grade(area.value, AREAS), area.lower > 0.5
+            hollow = self._say_hollow(scores)
+            if hollow and beats_chance and level >= MODERATELY:
+                found = word_verdict(f"ranking {event} above {other}", said, level=level, beats_chance=True)
+                return Verdict(f"{found.text.removesuffix('.')}, but {hollow}.", 1)
+            return word_verdict(what, said, level=level, beats_chance=beats_chance)
         accuracy, chance = scores["accuracy"], self.metrics[0].chance or 0.0
         said = f"{word_interval('accuracy', accuracy)}; the commonest class alone {chance:.2f}"
         level = grade((accuracy.value - chance) / max(1 - chance, 1e-9), SHARES)
         what = f"telling the {len(self.labels)} classes of {name} apart"
         return word_verdict(what, said, level=level, beats_chance=accuracy.lower > chance)
+
+    def _say_hollow(self, scores: dict[str, Interval]) -> str:
+        """What to say where the probabilities gain next to nothing over the same for all, or nothing."""
+        constant, found = self.metrics[-1].chance or 0.0, scores.get("log_loss")
+        if found is None or not found.value > (1 - LEAST_GAIN) * constant:
+            return ""
+        return (
+            "its probabilities are hardly better than the same for every sample "
+            f"(log loss {found.value:.2f}, of a constant {constant:.2f})"
+        )
 
 
 class Classifier(ClassifierMixin, TableEstimator):

@@ -250,11 +250,20 @@ class Kind(ABC):
         """One number per sample: the score, or the probability of the class that the ``own`` scores prefer."""
         return scores[:, 0]
 
+    @property
+    def reference(self) -> float:
+        """The score that others are told relative to: 0, but the cohort's mean where scores have no zero."""
+        return 0.0
+
     # Words and tables.
 
     def name_output(self, output: int) -> str:
         """Name of one of the outputs, in words."""
         return self.scale
+
+    def name_told(self, output: int) -> str:
+        """Name of one of the outputs less the ``reference``."""
+        return self.name_output(output)
 
     @abstractmethod
     def say(self, scores: np.ndarray) -> str:

@@ -52,10 +52,12 @@ class Times(Kind):
     learned_types: ClassVar[Mapping[str, type]] = {
         "unique_times_": np.ndarray,
         "cumulative_baseline_hazard_": np.ndarray,
+        "mean_log_hazard_": float,
     }
 
     ties: str = "efron"
     baseline: StepFunction | None = None  # cumulative hazard of a log-hazard of 0
+    mean: float | None = None  # log-hazard of the training rows; not in files of version 0.1
 
     @property
     def known_baseline(self) -> StepFunction:
@@ -107,21 +109,28 @@ class Times(Kind):
         return rows._replace(target=np.sign(rows.target) * (1.0 + ranks))
 
     def finish(self, rows: Rows, outputs: np.ndarray) -> Self:
-        """The baseline hazard by Breslow."""
-        survival = split_times(rows.target)
-        return replace(self, baseline=breslow_hazard(survival, log_hazard=outputs[:, 0], weight=rows.weight))
+        """The baseline hazard by Breslow, and the mean log-hazard."""
+        baseline = breslow_hazard(split_times(rows.target), log_hazard=outputs[:, 0], weight=rows.weight)
+        return replace(self, baseline=baseline, mean=float(np.average(outputs[:, 0], weights=rows.weight)))
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Times of the training rows, and the cumulative baseline hazard at these."""
+        """Times of the training rows, the cumulative baseline hazard at these, and the mean log-hazard."""
         curve = self.known_baseline
-        return {"unique_times_": curve.x, "cumulative_baseline_hazard_": curve.y}
+        return {
+            "unique_times_": curve.x,
+            "cumulative_baseline_hazard_": curve.y,
+            "mean_log_hazard_": self.mean,
+        }
 
     def restore(self, attributes: Mapping[str, Any]) -> Self:
-        """With the baseline hazard of a file."""
+        """With the baseline hazard and the mean log-hazard of a file."""
         times, hazards = attributes["unique_times_"], attributes["cumulative_baseline_hazard_"]
         _refuse_falling(times, hazards)
-        return replace(self, baseline=StepFunction(times, hazards, before=0.0))
+        mean = attributes.get("mean_log_hazard_")
+        if mean is not None and not np.isfinite(mean):
+            raise ValueError(f"its mean log-hazard is {mean:g}")
+        return replace(self, baseline=StepFunction(times, hazards, before=0.0), mean=mean)
 
     # Fitting.
 
@@ -190,17 +199,30 @@ class Times(Kind):
         at = read_times(times, baseline.domain[1])
         return 1 - survival_probability(baseline, log_hazard=log_hazard, times=at)
 
+    @property
+    def reference(self) -> float:
+        """The mean of the training rows: a log-hazard of 0 is no sample in particular."""
+        return 0.0 if self.mean is None else self.mean
+
     # Words and tables.
 
+    def name_told(self, output: int) -> str:
+        """The log-hazard relative to the mean, where that is known."""
+        return self.scale if self.mean is None else f"{self.scale} over cohort's mean"
+
     def say(self, scores: np.ndarray) -> str:
-        """The hazard as a multiple of the baseline's."""
-        return f"{ratio_of(scores[0]):.2f} times the baseline hazard"
+        """The hazard as a multiple of the cohort's (geometric) mean."""
+        if self.mean is None:
+            return f"log-hazard {scores[0]:+.2f}"
+        return f"{ratio_of(scores[0] - self.mean):.2f} times the cohort's mean hazard"
 
     def list_predictions(self, scores: np.ndarray) -> dict[str, np.ndarray]:
-        """The log-hazard, and the time by which half of such samples have the event."""
+        """The log-hazard, its ratio to the cohort's mean, and the time by which half of such have the event."""
         passed = self.survival(scores[:, 0]) <= 0.5
         times = self.known_baseline.x[passed.argmax(axis=1)]
-        return {"log-hazard": scores[:, 0], "median time": np.where(passed.any(axis=1), times, np.nan)}
+        ratio = {} if self.mean is None else {"hazard ratio": ratio_of(scores[:, 0] - self.mean)}
+        median = np.where(passed.any(axis=1), times, np.nan)
+        return {"log-hazard": scores[:, 0], **ratio, "median time": median}
 
     def ask(self, target_name: str, target: np.ndarray) -> str:
         """How soon, and how many had the event."""
@@ -266,13 +288,17 @@ class SurvivalModel(TableEstimator):
     kind_: Times
     unique_times_: np.ndarray
     cumulative_baseline_hazard_: np.ndarray
+    mean_log_hazard_: float | None
     ties: str
 
     def _kind(self) -> Times:
         return Times(self.ties)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The log-hazard of each row relative to the baseline; higher is worse.
+        """The log-hazard of each row; higher is worse.
+
+        The hazard ratio to the cohort's mean, which pages and the command line tell, is
+        ``exp(predict(X) - mean_log_hazard_)``.
 
         Parameters
         ----------

@@ -35,7 +35,7 @@ def word_verdict(what: str, said: str, *, level: int, beats_chance: bool) -> Ver
     """The sentence; where the interval holds chance, that is the news."""
     if not beats_chance:
         return Verdict(f"On rows it has not seen, the model may be no better than chance at {what} ({said}).", 0)
-    verbs = {"telling": "tells", "predicting": "predicts", "ordering": "orders"}
+    verbs = {"telling": "tells", "predicting": "predicts", "ordering": "orders", "ranking": "ranks"}
     first, rest = what.split(" ", 1)
     done = WORDS[level].format(f"{verbs[first]} {rest}")
     return Verdict(f"On rows it has not seen, the model {done} ({said}).", level)

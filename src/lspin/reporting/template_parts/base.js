@@ -63,7 +63,7 @@ function factor(log) {
   return x >= 10 ? x.toFixed(0) : x >= 0.1 ? x.toFixed(2) : num(x, 2);
 }
 // Hazards have no natural unit: they are told as multiples of the cohort's (geometric) mean.
-const meanScore = T ? D.groups.reduce((sum, g) => sum + (g.size ? g.size * g.predicted[0] : 0), 0) / D.groups.reduce((sum, g) => sum + g.size, 0) : 0;
+const meanScore = T ? T.mean : 0;
 const isRatio = isTwo || M.exponential !== null;
 const ratioWord = isTwo ? "odds" : M.exponential === "hazard ratio" ? "hazard" : "rate";
 

@@ -28,10 +28,11 @@ function discriminationTile(tile) {
 }
 function calibrationTile(tile) {
   const named = D.judged.calibration.filter(c => c.interval[0] !== null);
+  const vague = c => [c.is_off ? (c.interval[0] > c.ideal ? `above ${fixed(c.interval[1], 1)}` : `below ${fixed(c.interval[2], 1)}`) : "–", " ", make("small", {}, `too few rows to tell${c.is_off ? " how far" : ""}`)];
   const digits = c => c.key === "bias" && Math.abs(c.interval[0]) >= 10 ? 1 : 2;
   return tile(isMany ? "Calibration of the likeliest class" : "Calibration", "calibration",
-    make("div", { class: "pairs" }, named.map(c => make("div", {}, make("p", { class: "figure" }, c.is_vague ? ["–", " ", make("small", {}, "too few rows to tell")] : intervalOf(c.interval, digits(c))), p(`${c.name}${T && T.unit && c.key === "ratio" ? " " + T.unit : ""}; ideal is ${c.ideal}`, "small")))),
-    p(D.headline.calibration), named.some(c => c.key === "slope" && !c.is_vague) ? p("A slope below 1 means predictions are too extreme, above 1 too cautious.", "small") : null);
+    make("div", { class: "pairs" }, named.map(c => make("div", {}, make("p", { class: "figure" }, c.is_vague ? vague(c) : intervalOf(c.interval, digits(c))), p(`${c.name}${T && T.unit && c.key === "ratio" ? " " + T.unit : ""}; ideal is ${c.ideal}`, "small")))),
+    p(D.headline.calibration), named.some(c => c.key === "slope" && (!c.is_vague || c.is_off)) ? p("A slope below 1 means predictions are too extreme, above 1 too cautious.", "small") : null);
 }
 function strongestTile(tile) {
   const top = [...F.name.keys()].slice(0, 5), most = F.importance[0] || 1;

@@ -12,7 +12,15 @@
   if (U.checks.findings.length) box.append(make("div", { class: "note", style: { "--mark": "var(--up)" } },
     make("ul", {}, U.checks.findings.map(text => make("li", {}, sentence(text[0].toUpperCase() + text.slice(1)))))));
   else box.append(p("No column predicts the target too well alone, none is missing or constant in one class only, and no duplicates, codes for missing values or misspelt levels were found."));
-  if (U.checks.best) box.append(p(`The best single column is ${U.checks.best[0]} (${U.checks.best[2]} ${U.checks.best[1].toFixed(3)} on the training rows). The checks cannot know what was recorded after the outcome; you can.`, "small"));
+  if (U.checks.best) {
+    const measure = U.checks.best[2], least = measure.startsWith("AUC") ? 0.5 : 0; // what chance gives
+    const bar = score => make("span", { class: "bar", style: { width: 6 * (score - least) / (1 - least) + "em" } });
+    box.append(make("div", { class: "wide" }, make("table", { id: "strongest-columns", class: "stacks" },
+      make("thead", {}, make("tr", {}, ["best single columns", `${measure}, training rows`].map(t => make("th", { scope: "col" }, t)))),
+      make("tbody", {}, U.checks.strongest.map(([name, score]) => make("tr", {}, make("th", { scope: "row" }, nameOf(name)),
+        make("td", { "data-label": measure }, make("span", { style: { display: "inline-block", width: "3.6em" } }, fixed(score, 3)), bar(score))))))),
+      p(`How well each column predicts alone; ${fixed(least, 1)} is chance, 1 perfect. The checks cannot know what was recorded after the outcome; you can.`, "small"));
+  }
   box.append(make("h3", {}, "Does the choice of features reveal the answer? (Mask check)"));
   if (U.audit.reason) box.append(p(U.audit.reason));
   else box.append(make("div", { class: "note", style: { "--mark": U.audit.leaks ? "var(--up)" : "var(--soft)" } }, p(U.audit.verdict.replace(/-(?=\d)/g, "\u2212")),
