@@ -117,6 +117,13 @@ def test_every_experiment_runs_from_data_to_figure(name, folder):
     assert not (folder / f"{name}.csv").exists()  # a rehearsal stays in its own folder
 
 
+def test_the_time_from_csv_to_page_is_that_of_both_commands(capsys):
+    rows = import_module("benchmarks.experiments.speed_page").time_csv(40, 50, turns=("first",))
+    assert [row["what"] for row in rows] == ["CSV to model", "model to page"]
+    assert all(row["seconds"] > 0.05 and row["table"] == "40 x 50" for row in rows)
+    assert capsys.readouterr().out == ""
+
+
 def file_of(name):
     return import_module(f"benchmarks.methods.{name}")
 
