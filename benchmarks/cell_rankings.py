@@ -19,7 +19,7 @@ from lspin.single_cell.statistics import lead, rate_moments, sum_by_group
 
 N_TREES = 50
 MAX_ITER = 200
-STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)  # of a logistic regression that is judged
+STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)  # of a logistic regression that is judged
 OLD_NAMES = {"LINC02446": "RP11-291B21.2", "SMIM24": "C19orf77"}  # by their Ensembl identifiers
 # Markers of cell types in blood, as the page of Azimuth's human PBMC reference lists them for its level 2 (Hao et
 # al., Cell 2021; azimuth.hubmapconsortium.org/references/human_pbmc): CD14 Mono, HSPC, NK, Treg, CD4 Naive, CD4
