@@ -2,9 +2,10 @@
 
 Sparse tables with 5 % stored: in memory, in files that are read in batches (``backed="r"``), and as the Dask
 arrays that AnnData makes of files; each in a process of its own, which finds no compiled programs. Counted is
-what the process has above what was there before the table, the table itself included; a copy is the table as it
-is given. Values are drawn at random but for a few genes of each type: what a fit costs depends on the number of
-entries, not on what they say.
+what the process and its workers have above what was there before the table, the table itself included; a copy is
+the stored values of the table with their places. Values are drawn at random but for a few genes of each type:
+what a fit costs depends on the number of entries, not on what they say. Four members are fitted by one process
+and by two.
 """
 
 import json
@@ -28,8 +29,14 @@ from benchmarks.tables import describe_seeds, tabulate, write_markdown
 
 STORED = 0.05  # part of the values that are not 0
 N_TYPES, N_MARKERS = 8, 20
+METHODS: dict[str, dict[str, int]] = {
+    "lspin": {},
+    "four_members": {"n_members": 4},
+    "four_members_two_jobs": {"n_members": 4, "n_jobs": 2},
+}
 WHERE = {"memory": "in memory", "file": "from a file", "dask": "Dask array"}
 COLOURS = {"memory": "C0", "file": "C1", "dask": "C2"}
+LARGE = Case("memory", n_train=50_000, n_columns=20_000)  # the table that members are fitted on
 CHUNK = 2000  # cells that are drawn at one time
 CASES = tuple(
     Case(where, n_train=n_cells, n_columns=n_genes)
@@ -106,10 +113,10 @@ def measure(run: Run) -> Record:
     """Rank in a new process, which starts without anything of this one."""
     case = run.case
     numbers = [str(number) for number in (case.n_train, case.n_columns, run.seed)]
-    command = [sys.executable, "-m", "benchmarks.experiments.cell_scale", "measure", case.dataset, *numbers]
+    command = [sys.executable, "-m", "benchmarks.experiments.cell_scale", "measure", run.method, case.dataset]
     with tempfile.TemporaryDirectory() as folder:
         place = {**os.environ, "XDG_CACHE_HOME": folder}  # without the programs that earlier runs compiled
-        found = subprocess.run(command, check=True, capture_output=True, text=True, env=place)
+        found = subprocess.run([*command, *numbers], check=True, capture_output=True, text=True, env=place)
     size = {"n_train": case.n_train, "n_columns": case.n_columns, "case": name_case(case)}
     return {"row": {**describe(run), **size, **json.loads(found.stdout.splitlines()[-1])}, "arrays": {}}
 
@@ -118,7 +125,7 @@ def name_case(case: Case) -> str:
     return f"{case.n_train:,} × {case.n_columns:,}, {case.dataset}"
 
 
-def measure_here(case: Case, seed: int) -> dict[str, float]:
+def measure_here(method: str, case: Case, seed: int) -> dict[str, float]:
     from lspin.single_cell import rank_genes_groups
 
     with tempfile.TemporaryDirectory() as folder:
@@ -126,33 +133,37 @@ def measure_here(case: Case, seed: int) -> dict[str, float]:
         rank_genes_groups(small, "type", max_epochs=1, sparsity=0.01)  # loads the compiler
         before = occupied()
         adata = make_cells(case, seed, Path(folder))
-        loaded = occupied()
         with Watch() as watch, CpuTimer() as timer:
-            rank_genes_groups(adata, "type", random_state=seed)
-        accuracy = 100 * adata.uns["lspin"]["held_out"]["accuracy"]
+            rank_genes_groups(adata, "type", random_state=seed, **METHODS[method])
+        row = {"accuracy": 100 * adata.uns["lspin"]["held_out"]["accuracy"]}
         if case.dataset == "file":
             adata.file.close()
     extra = watch.peak - before
-    row = {
-        "cpu_seconds": timer.seconds,
-        "peak_gigabytes": watch.peak / 2**30,
-        "extra_gigabytes": extra / 2**30,
-        "accuracy": accuracy,
-    }
-    return row | {"copies": extra / max(loaded - before, 1)} if case.dataset == "memory" else row
+    row |= {"peak_gigabytes": watch.peak / 2**30, "extra_gigabytes": extra / 2**30}
+    if "n_jobs" not in METHODS[method]:  # seconds of workers are not counted
+        row["cpu_seconds"] = timer.seconds - watch.seconds
+    if case.dataset == "memory":
+        table = sum(part.nbytes for part in (adata.X.data, adata.X.indices, adata.X.indptr))
+        row |= {"table_gigabytes": table / 2**30, "copies": extra / table}
+    return row
 
 
 def report(results: Results) -> None:
-    frame = results.frame
+    place = {name_case(case): n for n, case in enumerate(CASES)}
+    frame = results.frame.sort_values("case", key=lambda names: names.map(place), kind="stable")
     parts = {
         "CPU seconds, compilation included": tabulate(frame, "cpu_seconds", columns="case", digits=0),
         "Peak in gigabytes, the process as a whole": tabulate(frame, "peak_gigabytes", columns="case", digits=2),
+        "Peak in gigabytes beyond what was there before the table": tabulate(
+            frame, "extra_gigabytes", columns="case", digits=2
+        ),
+        "The table in gigabytes": tabulate(frame, "table_gigabytes", columns="case", digits=2),
         "Peak in copies of the table, its own included": tabulate(frame, "copies", columns="case", digits=2),
         "Accuracy on held-out cells (%)": tabulate(frame, "accuracy", columns="case", digits=1),
     }
     caption = [f"{100 * STORED:g} % of the values stored. {line}" for line in describe_seeds(frame)]
     write_markdown(results.folder / "cell_scale.md", "Marker genes of many cells", parts, frame, caption)
-    draw(frame, results.folder / "cell_scale.png")
+    draw(frame[frame["method"] == "lspin"], results.folder / "cell_scale.png")
 
 
 def draw(frame: pd.DataFrame, path: Path) -> None:
@@ -180,7 +191,7 @@ def draw(frame: pd.DataFrame, path: Path) -> None:
 
 EXPERIMENT = Experiment(
     "cell_scale",
-    methods=("lspin",),
+    methods=tuple(METHODS),
     cases=CASES,
     quick_methods=("lspin",),
     quick_cases=(
@@ -191,13 +202,13 @@ EXPERIMENT = Experiment(
     report=report,
     seeds=range(1),
     measure=measure,
-    applies=lambda method, case: True,
+    applies=lambda method, case: method == "lspin" or case == LARGE,
 )
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["measure"]:
-        dataset, *numbers = sys.argv[2:]
+        method, dataset, *numbers = sys.argv[2:]
         n_cells, n_genes, seed = map(int, numbers)
-        print(json.dumps(measure_here(Case(dataset, n_train=n_cells, n_columns=n_genes), seed)))
+        print(json.dumps(measure_here(method, Case(dataset, n_train=n_cells, n_columns=n_genes), seed)))
     else:
         conduct(EXPERIMENT)

@@ -1,11 +1,13 @@
 """Marker genes of cell types, how many of the first are true: ``make bench-marker_genes ARGS="--seeds 0-2"``.
 
 Simulated counts (``lspin.datasets.make_cells``) and sorted cells of blood, whose markers are a published list.
-Every method gets the same raw counts, normalised in the same way; none is tuned. Of simulated cells, ``precision``
-counts all genes that are up in a type, ``own`` only those that no other type has.
+Every method gets the same raw counts, normalised in the same way; no ranking is tuned. Of simulated cells,
+``precision`` counts all genes that are up in a type, ``own`` only those that no other type has. The logistic
+regression of the accuracy chooses its strength (``C`` of the CSV) on the cells that choose lspin's price.
 """
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import pandas as pd
 
 from benchmarks.cell_rankings import RANKINGS, Atlas, Ranked, load_atlas
 from benchmarks.experiment import Experiment, Results, conduct
-from benchmarks.figures import draw_bars
+from benchmarks.figures import draw_dots, make_axes, new_figure, save_figure
 from benchmarks.protocol import CpuTimer
 from benchmarks.runs import Case, Record, Run, describe
 from benchmarks.tables import describe_seeds, tabulate, write_markdown
@@ -23,7 +25,9 @@ SLOW = ("ns_forest", "forest")  # minutes at 5,000 x 20,000, so done on smaller 
 ABOUT = (
     "Simulated counts, and sorted cells of blood (pbmc), whose cells are the same in every seed. Their true",
     "genes are the markers on the page of Azimuth's human PBMC reference, 6 to 10 of each of eight types; five",
-    "genes of that page have no column in the table.",
+    "genes of that page have no column in the table. Accuracy is that of cells which chose nothing: lspin learns",
+    "from 64 % of the cells and chooses its price on 16 %; logistic regression of all genes chooses its strength",
+    "on the same 16 % and then learns from both.",
 )
 CASES = (
     Case("easy", 2000, 5000), Case("hard", 2000, 5000), Case("easy", 5000, 20_000), Case("hard", 5000, 20_000),
@@ -56,7 +60,8 @@ def score_ranking(ranked: Ranked, atlas: Atlas) -> dict[str, Any]:
 
 
 def report(results: Results) -> None:
-    frame = results.frame
+    place = {name_case(case): n for n, case in enumerate(CASES)}
+    frame = results.frame.sort_values("case", key=lambda names: names.map(place), kind="stable")
     parts = {
         f"True ones among the first {top} genes of a type (%), {words}": tabulate(
             frame, f"{name}_{top}", columns="case", digits=1
@@ -72,9 +77,19 @@ def report(results: Results) -> None:
     parts["CPU seconds, compilation included"] = tabulate(frame, "cpu_seconds", columns="case", digits=1)
     caption = [*ABOUT, "", *describe_seeds(frame)]
     write_markdown(results.folder / "marker_genes.md", "Marker genes", parts, frame, caption)
-    hard = frame[frame["dataset"] == "hard"]
-    path = results.folder / "marker_genes.png"
-    draw_bars(hard if len(hard) else frame, "precision_15", "true ones among the first 15 (%)", path)
+    draw(frame, results.folder / "marker_genes.png")
+
+
+def draw(frame: pd.DataFrame, path: Path) -> None:
+    """True genes among the first 15 of a type: the cases that are not easy, each in a panel."""
+    not_easy = [name_case(case) for case in CASES if case.dataset != "easy"]
+    shown = [case for case in not_easy if case in set(frame["case"])] or list(frame["case"].unique())
+    methods = list(frame["method"].unique())
+    figure = new_figure(3.2 * len(shown) + 0.8, 1.3 + 0.3 * len(methods))
+    for axes, case in zip(make_axes(figure, 1, len(shown), sharey=True)[0], shown, strict=True):
+        draw_dots(axes, frame[frame["case"] == case], "precision_15", methods, {})
+        axes.set(title=case, xlabel="true ones among the first 15 (%)")
+    save_figure(figure, path)
 
 
 def compare_with_logistic(frame: pd.DataFrame) -> pd.DataFrame:

@@ -36,7 +36,7 @@ LOOKS = {
 }  # fmt: skip
 MARKERS_OF_OURS = "*dHPX"
 LEGEND_COLUMNS = 5
-PICTURES = ("mnist", "mnist_rotated")  # drawn by their experiments
+PICTURES = ("mnist", "mnist_rotated", "marker_genes", "markers", "cell_scale")  # drawn by their experiments
 FEWEST_SEEDS = 3  # of a method that is shown
 CLEARLY = 2  # standard errors of a difference
 TITLES = {

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from benchmarks.experiments import mnist, mnist_rotated, mnist_small, table1
+from benchmarks.experiments import markers, mnist, mnist_rotated, mnist_small, table1
 
 import lspin
 
 ROOT = Path(__file__).parents[2]
 README, BENCHMARKS, PAPER = "README.md", "benchmarks/README.md", "docs/guide/reproducing.md"
-RESULTS = "docs/results.md"
+RESULTS, CELLS = "docs/results.md", "docs/guide/cells.md"
 NUMBER = re.compile(r"(<\s*)?(?<![\w.,-])(\d*\.?\d+(?:e-?\d+)?)(?![\w])(?!,\d)")
 TABLES = ("E1", "E2", "E3", "E4", "E5")
 WIDE = ("basehock", "relathe", "pcmac", "pbmc", "colon", "tox171")
@@ -63,6 +63,39 @@ def few(method):
     return mean("survival_curve", "few_test_c", COHORTS, method)
 
 
+def ranked(column, method, datasets=("hard", "pbmc")):
+    """A score of marker genes on the larger atlases and on blood cells."""
+    sizes = {"easy": 5000, "hard": 5000, "pbmc": 3874}
+    return [mean("marker_genes", column, [name], method, n_train=sizes[name])[0] for name in datasets]
+
+
+def marked(column, method="llspin", datasets=("m1",)):
+    return mean("markers", column, datasets, method)
+
+
+def scaled(column, where, n_cells, n_genes=20_000, method="lspin"):
+    return mean("cell_scale", column, [where], method, n_train=n_cells, n_columns=n_genes)[0]
+
+
+def needed(n_cells):
+    """Gigabytes at the peak beyond the table."""
+    return scaled("extra_gigabytes", "memory", n_cells) - scaled("table_gigabytes", "memory", n_cells)
+
+
+SCALE = [
+    *(scaled(score, "memory", 50_000) for score in ("cpu_seconds", "copies")),
+    *(scaled(score, "file", 200_000) for score in ("cpu_seconds", "peak_gigabytes")),
+]
+SIZES = [  # of the process with four members: by one process, by two workers more, and with the compiler alone
+    scaled("extra_gigabytes", "memory", 50_000, method="four_members"),
+    scaled("extra_gigabytes", "memory", 50_000, method="four_members_two_jobs"),
+    scaled("peak_gigabytes", "memory", 50_000) - scaled("extra_gigabytes", "memory", 50_000),
+]
+ATLASES = ("easy", "hard", "pbmc")
+UNSEEN = {method: ranked("accuracy", method, ATLASES) for method in ("lspin", "logistic")}
+GIVEN = [*marked("two_markers_f1"), *marked("two_markers_accuracy")]
+PROGRAMMES = [*marked("f1", datasets=["programmes"]), *marked("accuracy", datasets=["programmes"])]
+M1 = [*marked("f1"), *marked("accuracy")]
 OTHERS = ("ridge", "lasso", "random_forest", "boosted_trees")
 UNEQUAL = [mean("unequal", score, ["unequal"], "lspin_auto")[0] for score in ("tpr", "fdr", "mse")]
 OVERLAP = [mean("overlap", score, ["overlap"], "lspin_auto")[0] for score in ("tpr", "fdr", "accuracy")]
@@ -142,6 +175,21 @@ CLAIMS = [
     ]),
     (BENCHMARKS, "MNIST, turned", 3, TURNED_DIGITS),
     (BENCHMARKS, "MNIST, turned", 4, PAPER_TURNED),
+    (BENCHMARKS, "marker genes, true ones", 3, ranked("precision_15", "lspin")),
+    (BENCHMARKS, "marker genes, true ones", 4, ranked("precision_15", "wilcoxon")),
+    (BENCHMARKS, "accuracy on unseen cells", 3, UNSEEN["lspin"]),
+    (BENCHMARKS, "accuracy on unseen cells", 4, UNSEEN["logistic"]),
+    (BENCHMARKS, "marker genes of up to 200,000 cells", 3, SCALE),
+    (BENCHMARKS, "markers of microglia and OPC", 3, [None, *PROGRAMMES, *M1, *GIVEN]),
+    (BENCHMARKS, "markers of microglia and OPC", 4, [
+        marked("f1", method)[0] for method in ("realx", "l2x", "tabnet")
+    ]),
+    (PAPER, "Markers of microglia and OPC", 3, PROGRAMMES),
+    (PAPER, "Markers of microglia and OPC", 4, [markers.PAPER["llspin"]]),
+    (PAPER, "Markers, M1", 3, [*M1, *GIVEN]),
+    (PAPER, "Marker genes, true ones", 3, [
+        score for method in ("lspin", "wilcoxon") for score in ranked("precision_15", method)
+    ]),
     (PAPER, "Table 1, F1", 3, f1("lspin_auto")),
     (PAPER, "Table 1, F1", 4, table1.F1["lspin"]),
     (PAPER, "Table 1, accuracy", 3, ACCURACY),
@@ -172,8 +220,47 @@ TURNED = {
 }
 WITNESSES = ("tox171", "colon", "pbmc")
 NOISY = [mean("wide_paper", "score", ["E2"], "lspin", n_columns=n)[0] for n in (100, 1000, 20000)]
+GATES = [  # of the first 15 on the atlas, then of the first 5 and of the first 15 on blood, with and without
+    *(ranked("precision_15", method)[0] for method in ("lspin", "lspin_without_gates")),
+    *(ranked("precision_5", method)[1] for method in ("lspin", "lspin_without_gates")),
+    *(ranked("precision_15", method)[1] for method in ("lspin", "lspin_without_gates")),
+]
 # Page, a pattern of its text, and what the numbers of the text that is found have to be.
 SENTENCES = [
+    (CELLS, "True genes with gates and without: .*?What gates", [
+        *GATES[:2], 15, *GATES[2:4], 5, *GATES[4:], 15
+    ]),
+    (CELLS, "the model gets [0-9.]* % of unseen .*? On simulated", [
+        UNSEEN["lspin"][2], *ranked("genes_a_cell", "lspin", ["pbmc"]), UNSEEN["logistic"][2]
+    ]),
+    (CELLS, "it gets [0-9.]* % right in the easy .*?\\(three", [
+        *UNSEEN["lspin"][:2], *ranked("genes_a_cell", "lspin", ATLASES[:2]), *UNSEEN["logistic"][:2]
+    ]),
+    (CELLS, "of the values stored take .*?Beyond", [SCALE[0], SCALE[2]]),
+    (CELLS, "a call needs [0-9.]* .*? for 50,000", [needed(4000), needed(50_000)]),
+    (CELLS, "So the peak is [0-9.]* copies .*? more copies of smaller tables, [^(]*", [
+        SCALE[1],
+        scaled("table_gigabytes", "memory", 50_000),
+        needed(50_000),  # a table of this size has two copies, if a call needs as much beside it
+        scaled("copies", "memory", 4000),
+    ]),
+    (CELLS, "each of two workers .*? GB: workers", [2, (SIZES[1] - SIZES[0]) / 2, SIZES[2]]),
+    (RESULTS, "5 % of the values stored. In memory, .*? process", [5, *SCALE]),
+    (RESULTS, "On unseen cells the model .*? Logistic", [
+        *UNSEEN["lspin"], *ranked("genes_a_cell", "lspin", ATLASES)
+    ]),
+    (RESULTS, "on the same cells, gets [0-9., and]*", UNSEEN["logistic"]),
+    (RESULTS, "F1 of the selected genes: .*? On M1", [
+        PROGRAMMES[0],
+        100,
+        *(marked("f1", method, ["programmes"])[0] for method in ("invase", "l2x", "realx")),
+        *M1,
+    ]),
+    (RESULTS, "given the two markers gets [^%]*", GIVEN),
+    (RESULTS, "random forest of all genes, which .*? gets [^%]*", marked("forest_accuracy")),
+    (RESULTS, "L2X and REAL-X get 1.000 and ours [.0-9]*(?=[.])", [
+        marked("f1", "l2x", ["simulated"])[0], marked("f1", datasets=["simulated"])[0]
+    ]),
     (RESULTS, "calibration error on `pictures` is [^)]*", [
         mean("suite", "ece", ["pictures"], method)[0] for method in ("lspin", "xgboost")
     ]),
@@ -245,6 +332,9 @@ SOURCES = {
     "Table 3, PBMC": ("table3", ["llspin"]),
     "Negative log-likelihood": ("nll", ["llspin"]),
     "Time against": ("time_n", ["lspin", "llspin"]),
+    "Markers of microglia": ("markers", ["llspin"]),
+    "Markers, M1": ("markers", ["llspin"]),
+    "Marker genes": ("marker_genes", ["lspin"]),
     "Survival, C": ("survival_curve", ["cox_lspin_auto"]),
     "The same, five tuned members": ("survival_curve", ["cox_members"]),
     "Survival: sets": ("survival_sets", ["cox_lspin_auto"]),

@@ -632,7 +632,8 @@ def test_the_first_screen_has_verdict_scores_features_and_an_example(opened, con
     area = content["judged"]["contenders"][0]["scores"]["auc"]
     assert f"{area[0]:.2f}" in opened.text_content("#discrimination .figure")
     slope = next(score for score in content["judged"]["calibration"] if score["key"] == "slope")
-    assert f"{slope['interval'][0]:.2f}".replace("-", "−") in opened.text_content("#calibration")
+    told = "too few rows to tell" if slope["is_vague"] else f"{slope['interval'][0]:.2f}".replace("-", "−")
+    assert told in opened.text_content("#calibration")
     names = opened.locator("#strongest li > .name").all_text_contents()
     assert names == content["features"]["name"][:5]
     assert content["samples"]["name"][headline["example"]] in opened.text_content("#example")

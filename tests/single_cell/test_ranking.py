@@ -79,14 +79,17 @@ def test_the_fields_are_those_of_scanpys_own_result(ranked, by_scanpy):
 
 @pytest.mark.parametrize("plot", ["", "_dotplot", "_heatmap", "_violin", "_stacked_violin", "_matrixplot"])
 def test_scanpys_plots_draw_the_result(plot, ranked):
+    draw_by_scanpy(ranked.copy(), plot)
+
+
+def draw_by_scanpy(adata, plot):
     mpl = pytest.importorskip("matplotlib", reason="matplotlib is missing: pip install 'lspin[plots]'")
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scanpy and seaborn about themselves
-        draw = getattr(sc.pl, f"rank_genes_groups{plot}")
-        draw(ranked.copy(), key="lspin", n_genes=3, show=False)
+        getattr(sc.pl, f"rank_genes_groups{plot}")(adata, key="lspin", n_genes=3, show=False)
         plt.close("all")
 
 
@@ -355,7 +358,18 @@ BAD = {
     "a context": (lambda a: rank_genes_groups(a, "type", context=["donor"]), "donors= holds out whole donors"),
     "a closed file": (lambda a: rank_genes_groups(_close(a), "type"), "is closed: read it again"),
     "a part of a file": (lambda a: rank_genes_groups(_back(a)[:50], "type"), "give adata.to_memory"),
-    "an unknown parameter": (lambda a: rank_genes_groups(a, "type", n_gates=3), "n_gates"),
+    "an unknown parameter": (
+        lambda a: rank_genes_groups(a, "type", n_gates=3),
+        "n_gates= is a parameter neither of rank_genes_groups nor",
+    ),
+    "a parameter of scanpy": (
+        lambda a: rank_genes_groups(a, "type", method="wilcoxon"),
+        "method= is a parameter of scanpy's function only: there is one way",
+    ),
+    "a group among many": (
+        lambda a: rank_genes_groups(a, "many", groups=["x"]),
+        r"no group 'x'; it has 0, 1, 10, 11, 12, 13, 14, 2, 3, 4, 5, 6, \.\.\.$",
+    ),
 }
 
 
@@ -401,6 +415,7 @@ def test_bad_input_gets_a_sentence(case, cells):
     adata = as_anndata(cells)
     adata.obs["depth"] = adata.X.sum(axis=1).A1 + np.linspace(0, 0.9, adata.n_obs)
     adata.obs["holes"] = adata.obs["type"].where(np.arange(adata.n_obs) > 1)
+    adata.obs["many"] = (np.arange(adata.n_obs) % 15).astype(str)
     adata.obs["kind"] = np.where(np.arange(adata.n_obs) == 299, "rare", adata.obs["type"].astype(str))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # AnnData about names that are not unique
@@ -414,10 +429,16 @@ def test_what_is_no_anndata_object_is_refused():
 
 
 def test_unknown_cells_are_named(ranked):
-    with pytest.raises(ValueError, match="'nobody'"):
-        explain_cells(ranked, ["nobody"])
+    with pytest.raises(ValueError, match="1 of the 2 cells asked for are not in obs_names, such as 'nobody'"):
+        explain_cells(ranked, ["cell0", "nobody"])
     with pytest.raises(ValueError, match="position 300"):
         explain_cells(ranked, [300])
+
+
+@pytest.mark.parametrize("asked", [[], np.zeros(300, bool)], ids=["an empty list", "booleans"])
+def test_no_cells_have_no_reasons(asked, ranked):
+    with pytest.raises(ValueError, match="names no cell at all"):
+        explain_cells(ranked, asked)
 
 
 def test_cells_of_one_name_are_given_by_position(ranked):
@@ -460,6 +481,15 @@ def test_a_slash_in_the_name_of_a_group_is_told_since_zarr_refuses_it(cells):
     adata.obs["type"] = adata.obs["type"].cat.rename_categories({"type 1": "NK/T"})
     rank_genes_groups(adata, "type", **QUICK)
     assert "'NK/T' has a slash" in adata.uns["lspin"]["remarks"][-1]
+
+
+def test_groups_that_are_numbers_are_told_and_the_cure_lets_scanpy_draw(cells):
+    adata = as_anndata(cells)
+    adata.obs["cluster"] = adata.obs["type"].cat.codes.astype(int)
+    rank_genes_groups(adata, "cluster", **QUICK)
+    assert "holds numbers" in adata.uns["lspin"]["remarks"][-1]
+    adata.obs["cluster"] = adata.obs["cluster"].astype(str).astype("category")
+    draw_by_scanpy(adata, "_dotplot")
 
 
 def test_a_predictor_with_hidden_layers_ranks_and_explains(cells):

@@ -64,6 +64,8 @@ def explain_cells(
 def find_cells(names: pd.Index, cells: Any) -> np.ndarray:
     """Positions of cells that are given by name, by position or by booleans."""
     asked = np.atleast_1d(np.asarray(cells))
+    if not asked.any() if asked.dtype == bool else not asked.size:
+        raise ValueError("cells names no cell at all: give one name or more, positions, or booleans")
     if asked.dtype == bool:
         if len(asked) != len(names):
             raise ValueError(f"cells holds {len(asked)} booleans, but there are {len(names)} cells")
@@ -81,7 +83,9 @@ def find_cells(names: pd.Index, cells: Any) -> np.ndarray:
     places = names.get_indexer(pd.Index(asked.astype(str)))
     if (places < 0).any():
         unknown = asked[places < 0]
-        raise ValueError(f"{len(unknown)} cells are not in obs_names, such as {unknown[0]!r}")
+        raise ValueError(
+            f"{len(unknown)} of the {len(asked)} cells asked for are not in obs_names, such as {str(unknown[0])!r}"
+        )
     return places
 
 

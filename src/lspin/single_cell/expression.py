@@ -50,7 +50,7 @@ def find_expression(adata: Any, layer: str | None, use_raw: bool | None, values:
     if layer is not None and use_raw:
         raise ValueError(f"layer={layer!r} and use_raw=True ask for two matrices: leave one out")
     if layer is not None and layer not in adata.layers:
-        raise ValueError(f"there is no layer {layer!r}; there are {_list(adata.layers.keys())}")
+        raise ValueError(f"there is no layer {layer!r}; there are {list_some(adata.layers.keys())}")
     if use_raw and adata.raw is None:
         raise ValueError("use_raw=True, but adata.raw is empty")
     if adata.isbacked and not adata.file.is_open:
@@ -84,11 +84,13 @@ def refuse_duplicates(genes: pd.Index) -> None:
     twice = genes[genes.duplicated()].unique()
     if len(twice):
         raise ValueError(
-            f"{len(twice)} gene names occur more than once ({_list(twice)}): adata.var_names_make_unique() first"
+            f"{len(twice)} gene names occur more than once ({list_some(twice)}): "
+            "adata.var_names_make_unique() first"
         )
 
 
-def _list(names: Any, most: int = 5) -> str:
+def list_some(names: Any, most: int = 5) -> str:
+    """The first of some names, for a message."""
     names = [str(name) for name in names]
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "") if names else "none"
 

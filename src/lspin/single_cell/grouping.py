@@ -7,10 +7,12 @@ import numpy as np
 import pandas as pd
 
 from lspin.single_cell.annotations import read_annotations
+from lspin.single_cell.expression import list_some
 
 REST = "rest"
 HELD_OUT = 0.2  # of the cells judge a model; of the others, as many choose its price
 MOST_GROUPS = 0.5  # of the cells: a column with more different values is no grouping
+MOST_NAMED = 12  # groups or columns in a message
 MOST_TRAINED = 50_000  # cells: more make a fit longer, not better
 
 
@@ -39,7 +41,7 @@ def read_groups(obs: Any, groupby: str, groups: str | Iterable[str], reference: 
     wanted = read_wanted(groups, names)
     for name in [*wanted, *([] if reference == REST else [str(reference)])]:
         if name not in names:
-            raise ValueError(f"obs[{groupby!r}] has no group {name!r}; it has {', '.join(names[:8])}")
+            raise ValueError(f"obs[{groupby!r}] has no group {name!r}; it has {list_some(names, MOST_NAMED)}")
     if reference != REST:
         names = np.array([name for name in names if name in {*wanted, str(reference)}])
         wanted = [name for name in wanted if name != str(reference)]
@@ -76,7 +78,7 @@ def read_wanted(groups: str | Iterable[str], names: np.ndarray) -> list[str]:
 def load_column(obs: Any, name: str) -> pd.Series:
     """A column of ``obs``, none of it missing."""
     if name not in obs.columns:
-        raise ValueError(f"obs has no column {name!r}; it has {', '.join(map(str, obs.columns[:8])) or 'none'}")
+        raise ValueError(f"obs has no column {name!r}; it has {list_some(obs.columns, MOST_NAMED)}")
     column = read_annotations(obs, [name])[name]
     missing = column.isna()
     if missing.any():

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from lspin.single_cell.expression import refuse_duplicates
+from lspin.single_cell.expression import list_some, refuse_duplicates
 
 MOST_MISSING = 0.5  # share of the model's genes beyond which there is nothing to predict from
 MOST_NAMED = 10
@@ -28,13 +28,14 @@ def match_genes(model: Any, var: pd.DataFrame, gene_column: str | None) -> sp.cs
     missing = model.feature_names_in_[places < 0]
     if len(missing) > MOST_MISSING * len(places):
         raise ValueError(
-            f"{len(missing)} of the model's {len(places)} genes are missing ({_list(missing)}): names such as "
+            f"{len(missing)} of the model's {len(places)} genes are missing ({list_some(missing, MOST_NAMED)}): "
+            f"names such as "
             f"{model.feature_names_in_[0]!r} are needed in var_names or in a column of var; gene_column= names it"
         )
     if len(missing):
         warnings.warn(
             f"{len(missing)} of the model's {len(places)} genes are missing and count as not expressed: "
-            f"{_list(missing)}",
+            f"{list_some(missing, MOST_NAMED)}",
             stacklevel=4,
         )
     known = np.flatnonzero(places >= 0)
@@ -46,7 +47,7 @@ def _list_names(var: pd.DataFrame, gene_column: str | None) -> list[pd.Index]:
         texts = [name for name in var.columns if len(var) and isinstance(var[name].iloc[0], str)]
         return [var.index, *(pd.Index(var[name].astype(str)) for name in texts)]
     if gene_column not in var.columns:
-        raise ValueError(f"var has no column {gene_column!r}; it has {_list(var.columns) or 'none'}")
+        raise ValueError(f"var has no column {gene_column!r}; it has {list_some(var.columns, MOST_NAMED)}")
     return [pd.Index(var[gene_column].astype(str))]
 
 
@@ -63,8 +64,3 @@ def _find(names: Any, there: pd.Index) -> np.ndarray:
 def _plain(name: Any) -> str:
     """A name without the version of an Ensembl identifier."""
     return re.sub(r"^(ENS\w+)\.\d+$", r"\1", str(name))
-
-
-def _list(names: Any) -> str:
-    names = [str(name) for name in names]
-    return ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")

@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from pandas.api.types import is_numeric_dtype
 from scipy.stats import false_discovery_control
 from sklearn.utils import check_random_state
 
+from lspin.estimators import LSPINClassifier
 from lspin.single_cell.annotations import list_names
 from lspin.single_cell.expression import SCALED, Expression, describe_values, find_expression, say
 from lspin.single_cell.fields import prepare_target, write_cells
@@ -25,6 +27,13 @@ from lspin.single_cell.statistics import (
 )
 from lspin.single_cell.training import CellFit, CellPredictions, fit_cells, predict_cells
 
+OF_SCANPY = {  # parameters of its function that ours does without
+    "method": "there is one way of ranking",
+    "pts": "shares of cells are always written",
+    "corr_method": "p-values are adjusted by Benjamini and Hochberg",
+    "rankby_abs": "genes that are lower in a group come last",
+    "tie_correct": "no ranks of values are taken",
+}
 TYPES = {"scores": np.float32, "logfoldchanges": np.float32, "pvals": np.float64, "pvals_adj": np.float64}
 
 
@@ -177,6 +186,7 @@ def rank_genes_groups(
     remarks = list_remarks(fitted, found, expression, whole, donors)
     if n_beyond := int((~genes.isin(list_names(adata.var))).sum()):
         remarks.append(f"{n_beyond} of the model's {len(genes)} genes are in raw only: layers lacks their gates.")
+    remarks += list_hindrances(adata.obs, groupby, found.names)
     for remark in remarks[1:]:  # what the values are was said before they were read
         say(remark, shown=shown)
     result["remarks"] = np.array(remarks, dtype=object)
@@ -191,6 +201,10 @@ def refuse_bad_settings(n_genes: int | None, key_added: str, settings: dict[str,
         raise ValueError(f"n_genes={n_genes!r} must be a positive whole number, or None for all genes")
     if not isinstance(key_added, str) or not key_added:
         raise TypeError(f"key_added={key_added!r} must be a name, such as 'lspin'")
+    for name in settings.keys() - LSPINClassifier().get_params().keys():
+        if name in OF_SCANPY:
+            raise TypeError(f"{name}= is a parameter of scanpy's function only: {OF_SCANPY[name]}; leave it out")
+        raise TypeError(f"{name}= is a parameter neither of rank_genes_groups nor of lspin.LSPINClassifier")
     if settings.get("context") is not None:
         raise ValueError(
             "context names columns of a table, and cells have genes only: donors= holds out whole donors or "
@@ -304,9 +318,22 @@ def list_remarks(
     n_known = int((groups.codes >= 0).sum())
     if fitted.n_trained < n_known:
         remarks.append(f"The model was fitted on {fitted.n_trained} of {n_known} cells; all of them have gates.")
-    if slashed := [name for name in groups.names if "/" in name]:
+    return remarks
+
+
+def list_hindrances(obs: Any, groupby: str, names: np.ndarray) -> list[str]:
+    """What the groups will meet with in plots and files, in sentences."""
+    remarks = []
+    if is_numeric_dtype(load_column(obs, groupby)):
+        column = f"adata.obs[{groupby!r}]"
+        remarks.append(
+            f"{column} holds numbers, which scanpy's plots cut into intervals: before you plot, "
+            f"{column} = {column}.astype(str).astype('category')."
+        )
+    if slashed := [name for name in names if "/" in name]:
         remarks.append(
             f"The group name {str(slashed[0])!r} has a slash, which Zarr files do not take as the name of a "
-            "column: rename such groups, or delete pts, pts_rest and open, before you write one."
+            "column, and h5ad files soon will not: rename such groups, or delete pts, pts_rest and open, before "
+            "you write one."
         )
     return remarks
