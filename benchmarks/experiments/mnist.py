@@ -86,7 +86,7 @@ def draw_digits(shown: dict[str, list[list[int]]], path: Path, size: float = 0.5
     """A line of digits for each method, with a dot on every selected pixel; ``size`` of a digit in inches."""
     test = load_digits(1).test
     rows = choose_shown(test.y)
-    methods = [method for method in METHODS if method in shown]
+    methods = sorted(shown, key=lambda method: list(METHODS).index(method) if method in METHODS else len(METHODS))
     figure = new_figure(size * len(rows) + 0.6, 1.1 * size * len(methods))
     grid = make_axes(figure, len(methods), len(rows))
     for line, method in zip(grid, methods, strict=True):
