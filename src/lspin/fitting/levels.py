@@ -214,8 +214,13 @@ def prefer_ridge(levels: list[Level]) -> list[Level]:
 def choose_ridge(ridges: list[Level]) -> Level:
     """The mean of all, unless one is clearly better: of several that are as good, one leads by luck."""
     best = min(ridges, key=lambda level: level.loss)
-    mean = next((level for level in ridges if level.setting.rule == MEAN), best)
+    mean = find_mean(ridges) or best
     return best if excess(mean.losses, best.losses, best.weight) > LEADS else mean
+
+
+def find_mean(levels: list[Level]) -> Level | None:
+    """The mean of several ridges, where it is among the levels."""
+    return next((level for level in levels if level.setting.rule == MEAN), None)
 
 
 def tells_something(levels: list[Level], chosen: Level, constant: Level) -> bool:
@@ -227,9 +232,11 @@ def tells_something(levels: list[Level], chosen: Level, constant: Level) -> bool
     effects best.
     """
     if chosen.setting.rule in RIDGES:
-        mean = next((level for level in levels if level.setting.rule == MEAN), None)
-        if mean is not None or chosen.relation >= RELATED:
-            return (mean or chosen).relation >= RELATED
+        mean = find_mean(levels)
+        if mean is not None:
+            return mean.relation >= RELATED
+        if chosen.relation >= RELATED:
+            return True
     ridge = max(levels, key=lambda level: (level.setting.rule in ONE_GROUP, level.n_terms, level.setting.penalty))
     return any(excess(constant.losses, level.losses, constant.weight) >= WORTH_IT for level in (chosen, ridge))
 
